@@ -140,10 +140,10 @@ def export(
 
 @app.command(name="list")
 def list_kinds(
-    what: Annotated[str | None, typer.Argument(help="bodies, joints, motions, forces, laws, formalisms, integrators …")] = None,
+    what: Annotated[str | None, typer.Argument(help="A family (bodies, joints, forces, laws, integrators …) or a kind.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Kinds of items, formalisms and integrators."""
+    """Kinds of items, formalisms and integrators; of one kind, as revolute, its keys with units and an example."""
     from flexmbs.command.listing import listing as command
 
     command(what, as_json=as_json)

@@ -6,8 +6,10 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 import types
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +18,9 @@ import flexmbs as fm
 from flexmbs.__main__ import main
 from flexmbs._jit import COMPILED
 from flexmbs.api.solution import Solution
+from flexmbs.command.kinds import example, keys
+from flexmbs.command.listing import _families
+from flexmbs.declaration import Declaration
 
 if COMPILED:
     pytest.skip("tests/test_interpreted.py runs these without compiling", allow_module_level=True)
@@ -126,7 +131,8 @@ def test_check(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (("run", "{model}", "--t-end", "soon"), 2, "--t-end"),
         (("run", "{model}", "-o", "{folder}/nowhere/x.h5"), 2, "the folder"),
         (("report", "{model}"), 2, "is not an HDF5 file; create one with flexmbs run"),
-        (("list", "gadgets"), 2, "list: unknown family 'gadgets'; known: bodies"),
+        (("list", "gadgets"), 2, "list: unknown family or kind 'gadgets'; families: bodies"),
+        (("list", "revolut"), 2, "did you mean 'revolute'?"),
         (("frobnicate",), 2, "No such command 'frobnicate'"),
         (("preprocess", "inspect", "{model}"), 2, "is not an HDF5 file"),
         (
@@ -160,6 +166,48 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(line for family in kinds.values() for line in family.values())
     assert call("list", "joints") == 0
     assert "revolute" in capsys.readouterr().out
+
+
+def test_list_of_one_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("list", "revolute") == 0
+    told = capsys.readouterr().out
+    assert told.startswith("revolute (joints)\n\nRotation about an axis; one coordinate in rad.\n")
+    assert "\n  v0 : float, floats or None [m/s, rad/s], default None\n      Initial velocities" in told
+    assert '[joints.my-revolute]\nkind = "revolute"\nparent = "link/tip"\n' in told
+    assert call("list", "screw") == 0  # a joint, a motion and a coupling
+    assert [line for line in capsys.readouterr().out.splitlines() if line.startswith("screw (")] == [
+        "screw (joints)", "screw (motions)", "screw (couplings)",
+    ]  # fmt: skip
+    assert call("list", "generalized-alpha", "--json") == 0
+    assert "rho_inf: spectral radius" in json.loads(capsys.readouterr().out)["integrators"]
+
+
+KINDS = [(family, kind) for family, kinds in _families().items() for kind, cls in kinds.items() if issubclass(cls, Declaration)]
+
+
+@pytest.mark.parametrize(("family", "kind"), KINDS)
+def test_the_example_of_every_kind_is_read(family: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cls = _families()[family][kind]
+    (tmp_path / "my_module.py").write_text("def function(*arguments):\n    return 0.0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "my_module", raising=False)
+    text = example(cls)
+    table: Any = tomllib.loads(text if text.startswith("[") else f"item = {text}")
+    while "kind" not in table:
+        (name, table), *others = table.items()
+        assert not others
+    given = {key: value for key, value in table.items() if key != "kind"}
+    made = cls.read(given | ({"name": name} if "name" in cls.field_names() else {}))
+    assert made.kind == table["kind"] == kind
+    assert all(f"  {key} : " in keys(cls) for key in cls.field_names() if key != "name")
+
+
+def test_help_shows_whole_sentences(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (("--help",), ("preprocess", "--help")):
+        assert call(*arguments) == 0
+        commands = capsys.readouterr().out.partition("Commands:")[2].splitlines()
+        assert len(commands) > 5
+        assert not any(line.endswith("...") for line in commands)
 
 
 Captured = pytest.CaptureFixture[str]

@@ -1,17 +1,42 @@
 """``flexmbs list``"""
 
+import inspect
 from typing import Any
 
 from flexmbs.console.messages import put, put_json
+from flexmbs.declaration import Declaration, close_names, shown
 from flexmbs.errors import InputError
+
+Families = dict[str, dict[str, Any]]
 
 
 def listing(what: str | None, *, as_json: bool) -> None:
-    """Print the kinds of one family or of all. Raises InputError for an unknown family."""
+    """Print the kinds of one family or of all, or the keys of one kind. Raises InputError for an unknown name."""
     families = _families()
-    if what is not None and what not in families:
-        raise InputError(f"list: unknown family '{what}'; known: {', '.join(families)}")
-    chosen = families if what is None else {what: families[what]}
+    if what is None or what in families:
+        _put_kinds(families if what is None else {what: families[what]}, as_json=as_json)
+        return
+    found = {family: kinds[what] for family, kinds in families.items() if what in kinds}
+    if not found:
+        names = [*families, *(kind for kinds in families.values() for kind in kinds)]
+        text = f"list: unknown family or kind {shown(what)}"
+        raise InputError(f"{text}; families: {', '.join(families)}{_close(what, names)}")
+    texts = {family: _text(cls) for family, cls in found.items()}
+    if as_json:
+        put_json(texts)
+        return
+    for family, text in texts.items():
+        put(f"{what} ({family})\n\n{text}\n")
+
+
+def _close(what: str, names: list[str]) -> str:
+    hint = close_names(what, names)
+    return f"; {hint}" if hint.startswith("did") else ""
+
+
+def _put_kinds(families: Families, *, as_json: bool) -> None:
+    """Kinds with a line each."""
+    chosen = {family: {kind: _line(cls) for kind, cls in kinds.items()} for family, kinds in families.items()}
     if as_json:
         put_json(chosen)
         return
@@ -22,14 +47,15 @@ def listing(what: str | None, *, as_json: bool) -> None:
             put(f"  {kind:<{width}}  {line}")
 
 
-def _families() -> dict[str, dict[str, str]]:
-    """Family → kind → first line of its documentation."""
+def _families() -> Families:
+    """Family → kind → its class."""
     import flexmbs.model.model  # noqa: F401  (its import registers the kinds)
     from flexmbs.formalisms import FORMALISMS
     from flexmbs.integrators import INTEGRATORS
     from flexmbs.model.bodies import Body
     from flexmbs.model.contacts import Contact
     from flexmbs.model.couplings import Coupling
+    from flexmbs.model.drives import Drive
     from flexmbs.model.forces import Force
     from flexmbs.model.joints import Joint
     from flexmbs.model.laws import JointLaw, TimeLaw
@@ -38,14 +64,18 @@ def _families() -> dict[str, dict[str, str]]:
     from preprocess.reduction import REDUCTIONS
 
     declared: dict[str, Any] = {
-        "bodies": Body, "joints": Joint, "motions": Motion, "forces": Force, "laws": TimeLaw, "joint-laws": JointLaw,
-        "couplings": Coupling, "contacts": Contact, "rotors": RotorInertia,
+        "bodies": Body, "joints": Joint, "motions": Motion, "forces": Force, "drives": Drive, "laws": TimeLaw,
+        "joint-laws": JointLaw, "couplings": Coupling, "contacts": Contact, "rotors": RotorInertia,
     }  # fmt: skip
-    families = {family: {kind: _line(cls) for kind, cls in base.kinds.items()} for family, base in declared.items()}
-    families["formalisms"] = {kind: _line(cls) for kind, cls in FORMALISMS.items()}
-    families["integrators"] = {kind: _line(cls) for kind, cls in INTEGRATORS.items()}
-    families["reductions"] = {kind: _line(cls) for kind, cls in REDUCTIONS.items()}
-    return families
+    families: Families = {family: dict(base.kinds) for family, base in declared.items()}
+    return families | {"formalisms": dict(FORMALISMS), "integrators": dict(INTEGRATORS), "reductions": dict(REDUCTIONS)}
+
+
+def _text(cls: type[Any]) -> str:
+    """Keys and an example of what a model file has; the documentation of other kinds."""
+    from flexmbs.command.kinds import keys
+
+    return keys(cls) if issubclass(cls, Declaration) else inspect.cleandoc(cls.__doc__ or "")
 
 
 def _line(cls: type[Any]) -> str:

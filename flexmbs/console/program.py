@@ -26,7 +26,13 @@ class Interrupt(KeyboardInterrupt):
 
 
 class Commands(TyperGroup):
-    """The commands; an interrupt (Ctrl-C, SIGTERM) ends them with its exit code and no further message."""
+    """The commands with their whole first paragraphs; an interrupt (Ctrl-C, SIGTERM) ends them with its exit code and no further
+    message."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        rows = [(name, _first_paragraph(command.help)) for name, command in self.commands.items() if not command.hidden]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -35,6 +41,10 @@ class Commands(TyperGroup):
             raise typer.Exit(INTERRUPTED) from None
         except SystemExit as error:  # commands end with typer's Exit: this one comes from code that the model names
             raise SolverError(f"a function of the model called sys.exit({error.code!r}); let it raise an exception") from error
+
+
+def _first_paragraph(text: str | None) -> str:
+    return " ".join((text or "").partition("\n\n")[0].split())
 
 
 PLAIN: dict[str, Any] = {

@@ -19,11 +19,12 @@ from flexmbs.system.topology import independent_loops
 
 
 class Diagnosis(NamedTuple):
-    """Lines on the tree and its degrees of freedom, the table of constraints, warnings."""
+    """Lines on the tree and its degrees of freedom, the table of constraints, warnings, the count of a planar mechanism or ""."""
 
     lines: list[str]
     constraints: list[str]
     warnings: list[str]
+    planar: str
 
 
 def check(model: ModelData) -> Report:
@@ -36,6 +37,8 @@ def check(model: ModelData) -> Report:
     except InputError as error:
         report.errors += error.problems
         return report
+    if found.planar:  # first: that of bodies in space is below zero for a plain four-bar linkage
+        report.sections["degrees of freedom"] = [found.planar, *report.sections["degrees of freedom"]]
     report.sections["constraints"] = found.constraints
     report.sections["system"] = found.lines
     report.warnings += found.warnings
@@ -63,12 +66,11 @@ def diagnose(model: ModelData) -> Diagnosis:
     )
     regular = found.singular.near if found.singular else found.state
     lines += _velocity_line(compiled, regular, ns - nc + dependent)
-    lines += [line for line in [planar_line(compiled, regular)] if line]
     lines += [f"assembly moved {moved}" for moved in found.moved]
     warnings = [redundancy_text(model, name, rows) for name, rows in redundant]
     warnings += [line for moved in found.moved for line in moved.contradictions]
     warnings += [f"model: {found.singular}"] if found.singular else []
-    return Diagnosis(lines, constraint_lines(model, compiled.topology), warnings)
+    return Diagnosis(lines, constraint_lines(model, compiled.topology), warnings, planar_line(compiled, regular))
 
 
 def _require_accelerations(compiled: Compiled, start: InitialState) -> None:

@@ -4,8 +4,12 @@ import base64
 import hashlib
 import math
 import pathlib
+import re
 from dataclasses import dataclass
 from typing import Any
+
+_EXPONENT = re.compile(r"(?<![\w.])(-?\d+(?:\.\d+)?)e([+-]?\d+)(?!\w)")
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,7 @@ def rendered(package: str, template: str, code: Code | None = None, **values: An
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["number"] = number
+    environment.filters |= {"number": number, "powers": powers}
     source = pathlib.Path(__file__).with_name("templates").joinpath("page.css").read_text(encoding="utf-8")
     style = f"{source}{given.style}"
     return environment.get_template(template).render(
@@ -63,6 +67,16 @@ def _digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
+def powers(text: str) -> str:
+    """A sentence with 2.3·10⁻⁴ in place of 2.3e-04, as `number` writes it."""
+    return _EXPONENT.sub(lambda found: f"{found[1]}·{power(int(found[2]))}" if int(found[2]) else found[1], str(text))
+
+
+def power(exponent: int) -> str:
+    """10⁻⁶ of −6."""
+    return f"10{str(exponent).translate(_SUPERSCRIPTS)}"
+
+
 def number(value: float, digits: int = 4) -> str:
     """A formatted number: few digits, no exponent for common magnitudes."""
     if isinstance(value, (str, bool)):
@@ -70,6 +84,6 @@ def number(value: float, digits: int = 4) -> str:
     if not math.isfinite(value):
         return str(value)
     if value == 0 or 1e-3 <= abs(value) < 1e6:
-        return f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:.0f}"
+        return (f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:.0f}").replace("-", "−")
     mantissa, exponent = f"{value:.2e}".split("e")
-    return f"{mantissa}·10{str(int(exponent)).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
+    return f"{mantissa}·{power(int(exponent))}".replace("-", "−")

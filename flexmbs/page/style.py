@@ -2,13 +2,9 @@
 
 import base64
 import io
-import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +17,6 @@ SHADES = ("#e3e9ef", "#a9c6de", "#4b8bc0", "#1f5a94", "#123a63")
 WIDTH = 8.6  # inches of a full-width figure
 ABOVE, BELOW, BETWEEN = 0.3, 0.5, 0.55  # inches of the titles, of the label of time, and between panels
 LEFT, RIGHT = 0.078, 0.745  # of the width, of all panels
-MOST_POINTS = 1200
 FONTS = "Inter, 'Segoe UI', 'Helvetica Neue', Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 
 SETTINGS: Any = {
@@ -66,16 +61,6 @@ def label(name: str) -> str:
     """A name formatted for a legend."""
     short = name if len(name) <= 34 else f"{name[:31]}…"
     return f" {short}" if short.startswith("_") else short
-
-
-def thinned(t: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """At most about `MOST_POINTS` points of a curve with its peaks: the smallest and largest of every bin."""
-    if len(t) <= MOST_POINTS:
-        return t, y
-    edges = np.linspace(0, len(t), MOST_POINTS // 2 + 1).astype(int)
-    picks = [np.sort([a + np.argmin(y[a:b]), a + np.argmax(y[a:b])]) for a, b in itertools.pairwise(edges)]
-    pick = np.unique(np.concatenate([[0], *picks, [len(t) - 1]]))
-    return t[pick], y[pick]
 
 
 def finish(axes: "list[Axes]", *, xlabel: str = "t  [s]") -> None:

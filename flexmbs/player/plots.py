@@ -1,38 +1,46 @@
-"""Curves of figures over time, by which a page shows their values at the time of the player."""
+"""Panels of curves for the page: their numbers, which it draws, by the names of their figures."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from flexmbs.page.panels import Panel, span_of
 from flexmbs.player.arrays import Buffer
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-
-def plots(figures: Mapping[str, Figure]) -> dict[str, Any]:
-    """The panels of figures by their names: place in the picture (left, bottom, right, top as fractions), times, curves."""
-    buffer = Buffer()
-    found = {name: [_panel(buffer, ax) for ax in figure.axes] for name, figure in figures.items()}
-    return {"figures": found, "data": buffer.text()}
+def plots(figures: Mapping[str, Sequence[Panel]]) -> dict[str, Any]:
+    """Panels by figure with curves and bars, the span of time of all of them, and the arrays as one text."""
+    stored = _Stored()
+    found = {name: [_panel(stored, panel) for panel in panels] for name, panels in figures.items()}
+    span = span_of(panel for panels in figures.values() for panel in panels)
+    return {"figures": found, "span": list(span), "data": stored.buffer.text()}
 
 
-def _panel(buffer: Buffer, ax: Axes) -> dict[str, Any]:
-    place = ax.get_position()
-    lines = [line for line in ax.get_lines() if len(np.atleast_1d(line.get_xdata())) > 1 and line.get_transform() == ax.transData]
-    return {
-        "box": [place.x0, place.y0, place.x1, place.y1], "span": [float(x) for x in ax.get_xlim()], "title": ax.get_title("left"),
-        "curves": [
-            {
-                "name": str(line.get_label()).strip() if not str(line.get_label()).startswith("_child") else ax.get_title("left"),
-                "t": buffer.add(np.asarray(line.get_xdata(), float), "f4"),
-                "y": buffer.add(np.asarray(line.get_ydata(), float), "f4"),
-            }
-            for line in lines
-        ],
-    }  # fmt: skip
+class _Stored:
+    """Arrays of curves; equal times are stored once."""
+
+    def __init__(self) -> None:
+        self.buffer = Buffer()
+        self.known: dict[bytes, dict[str, Any]] = {}
+
+    def add(self, values: Any) -> dict[str, Any]:
+        plain = np.asarray(values, "<f4")
+        key = plain.tobytes()
+        if key not in self.known:
+            self.known[key] = self.buffer.add(plain, "f4")
+        return self.known[key]
+
+
+def _panel(stored: _Stored, panel: Panel) -> dict[str, Any]:
+    curves = [
+        {"name": curve.name, "t": stored.add(curve.t), "y": stored.add(curve.y), "stepped": curve.stepped, "dashed": curve.dashed}
+        for curve in panel.curves
+    ]
+    bars = [
+        {"name": bar.name, "states": [[each.start, each.end, each.kind] for each in bar.states], "marks": list(bar.marks)}
+        for bar in panel.bars
+    ]
+    return {"title": panel.heading, "logarithmic": panel.logarithmic, "more": panel.more, "curves": curves, "bars": bars}

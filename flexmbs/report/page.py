@@ -9,25 +9,31 @@ import tomllib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from flexmbs.diagnosis.planar import planar_line
+from flexmbs.dynamics.dense import terms
+from flexmbs.dynamics.work import make_work
 from flexmbs.files.output import write_text
+from flexmbs.initial.initial_state import InitialState
 from flexmbs.model.check_topology import degree_of_freedom_lines
+from flexmbs.page.chart import chart
 from flexmbs.page.html import Picture, number, rendered
-from flexmbs.page.style import png_image, svg_image
+from flexmbs.page.style import png_image
 from flexmbs.player.markup import player_code
 from flexmbs.player.plots import plots
 from flexmbs.player.scene import Extras, scene, scene_text
 from flexmbs.player.solids import Solid
+from flexmbs.report.contacts import contact_section
+from flexmbs.report.curves import SECTIONS, Section
 from flexmbs.report.equations import equations
 from flexmbs.report.plots import Plots
+from flexmbs.results.impact_steps import between_impacts
+from flexmbs.results.joints import path_coordinates
 from flexmbs.results.stress_summary import stress_reports
 from flexmbs.results.summary import body_mass, summary
 from flexmbs.system.check import PASS, WARN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from matplotlib.figure import Figure
-
+    from flexmbs.page.panels import Panel
     from flexmbs.results.solution import SolutionData
 
 MODES_DRAWN, MODES_LISTED, ROWS_LISTED = 6, 24, 60
@@ -48,7 +54,9 @@ def write_report(solution: SolutionData, path: str | os.PathLike[str], solids: S
 
 def page(solution: SolutionData, numbers: dict[str, Any], solids: Sequence[Solid] = ()) -> str:
     """The HTML text; everything from the model is escaped."""
-    sections, curves = _sections(solution)
+    sections, contacts = _sections(solution), contact_section(solution)
+    curves = {anchor: panels for anchor, (_, panels) in sections.items()}
+    own = contacts.panels if contacts else []
     return rendered(
         "flexmbs.report",
         "report.html",
@@ -60,8 +68,13 @@ def page(solution: SolutionData, numbers: dict[str, Any], solids: Sequence[Solid
         sentence=SENTENCES.get(numbers["verdict"], FAILED),
         tiles=_tiles(solution, numbers),
         still=_motion(solution),
-        sections=sections,
-        plots=scene_text(curves),
+        sections=[
+            {"anchor": anchor, "title": section.title, "caption": section.caption, "chart": chart(panels)}
+            for anchor, (section, panels) in sections.items()
+        ],
+        contacts=contacts,
+        contacts_chart=chart(own),
+        plots=scene_text(plots(curves | ({"contacts": own} if own else {}))),
         stresses=[(each, _stress_picture(solution, each.body)) for each in stress_reports(solution)],
         model=_model(solution),
         equations=equations(solution),
@@ -89,35 +102,10 @@ def _motion(solution: SolutionData) -> Picture:
     return Picture(png_image(Plots(solution).motion()), "The mechanism at several instants", caption)
 
 
-def _sections(solution: SolutionData) -> tuple[list[tuple[str, str, Picture]], dict[str, Any]]:
-    """(anchor, title, figure) of the curves that are not empty, and their numbers."""
-    plot = Plots(solution)
-    made: list[tuple[str, str, Callable[[], Figure | None], str]] = [
-        ("joints", "Joints", plot.joints, "Joint coordinates and their velocities."),
-        ("frames", "Tips and frames", plot.frames, "World coordinates of the frames to which no joint is attached."),
-        ("deflections", "Elastic deflection", plot.deflections, "Displacement of frames by the modes of their body."),
-        (
-            "reactions",
-            "Reactions",
-            plot.reactions,
-            "Magnitudes of joint forces and moments, drives, couplings and applied joint forces included.",
-        ),
-        ("efforts", "Drives and controllers", plot.efforts, "Torques and forces along the degrees of freedom of the joints."),
-        (
-            "energy",
-            "Energy balance",
-            plot.energy,
-            "E − E₀ = work of forces and drives − dissipated energy; the work of springs is part of the work of forces.",
-        ),
-        ("drift", "Constraint drift", plot.drift, "Largest error of the constraints at position and velocity level."),
-        ("steps", "Steps", plot.steps, "Step size chosen by the error control."),
-    ]
-    found = [(anchor, title, make(), caption) for anchor, title, make, caption in made]
-    drawn = [(anchor, title, caption, figure) for anchor, title, figure, caption in found if figure is not None]
-    pictures = [
-        (anchor, title, Picture(svg_image(figure), f"Curves: {title}", caption)) for anchor, title, caption, figure in drawn
-    ]
-    return pictures, plots({anchor: figure for anchor, _, _, figure in drawn})
+def _sections(solution: SolutionData) -> dict[str, tuple[Section, list[Panel]]]:
+    """The sections with curves and their panels, by anchor."""
+    found = ((section, section.panels(solution)) for section in SECTIONS)
+    return {section.anchor: (section, panels) for section, panels in found if panels}
 
 
 def _stress_picture(solution: SolutionData, body: str) -> str | None:
@@ -142,10 +130,21 @@ def _model(solution: SolutionData) -> dict[str, Any]:
         ],
         "drives": [(name, _motion_kind(item), item["joint"]) for name, item in table.get("drives", {}).items()],
         "couplings": [(name, item.kind, item.equation) for name, item in compiled.model.couplings.items()],
-        "degrees_of_freedom": [*degree_of_freedom_lines(compiled.model, modes), *_dependent(solution, modes)],
+        "degrees_of_freedom": [*_planar(solution), *degree_of_freedom_lines(compiled.model, modes), *_dependent(solution, modes)],
         "tree": str(compiled.topology),
+        "calm": bool(solution.run.impacts),
         "limit": ROWS_LISTED,
     }
+
+
+def _planar(solution: SolutionData) -> list[str]:
+    """The count of a planar mechanism, at the first output."""
+    compiled, q, s = solution.compiled, solution.q[0], solution.s[0]
+    beta = path_coordinates(compiled, solution.trajectory)[0]
+    work = make_work(compiled.system, beta)
+    terms(compiled.system, work, float(solution.t[0]), q, s)
+    line = planar_line(compiled, InitialState(q, s, beta, motion=work.motion))
+    return [line] if line else []
 
 
 def _dependent(solution: SolutionData, modes: int) -> list[str]:
@@ -164,7 +163,8 @@ def _frames(solution: SolutionData, body: str) -> str:
 def _joint_row(solution: SolutionData, name: str) -> tuple[Any, ...]:
     joint, place = solution.compiled.model.joints[name], solution.compiled.places[name]
     view = solution.joint(name)
-    force, torque = ((part**2).sum(axis=1).max() ** 0.5 for part in (view.force, view.torque))
+    calm = between_impacts(solution)
+    force, torque = ((part[calm] ** 2).sum(axis=1).max() ** 0.5 for part in (view.force, view.torque))
     where = "cut" if place.cut >= 0 else "tree, reversed" if place.reversed else "tree"
     return name, joint.kind, str(joint.parent), str(joint.child), joint.nv, where, float(force), float(torque), view.unique
 

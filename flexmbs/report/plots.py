@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.page.panels import Bar, Panel, limits
 from flexmbs.page.solids import mode_picture
-from flexmbs.page.style import MUTED, PALETTE, finish, house_style, label, panels, thinned
-from flexmbs.report.pictures import free_frames, motion_picture
+from flexmbs.page.style import INK, MUTED, PALETTE, finish, house_style, label, panels
+from flexmbs.report import curves
+from flexmbs.report.contacts import contact_panels
+from flexmbs.report.pictures import motion_picture
 from flexmbs.report.stress_pictures import stress_picture
-from flexmbs.results.summary import elastic_frames
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 
     from flexmbs.results.solution import SolutionData
 
-MOST_CURVES = 8
-RAD, METRE = "rad", "m"
-EFFORT = {RAD: "Joint torque, drives, couplings, joint forces  [N m]", METRE: "Joint force, drives, couplings, joint forces  [N]"}
-
-Curves = Mapping[str, FloatArray]
+STATES = {"open": "#e4e9ee", "closed": PALETTE[0], "stick": PALETTE[2], "slip": PALETTE[1]}
 
 
 class Plots:
@@ -47,136 +43,90 @@ class Plots:
 
     def joints(self) -> Figure | None:
         """Coordinates of the joints and their velocities, angles and lengths in separate panels."""
-        position, velocity = ({unit: self._coordinates(unit, kind) for unit in (RAD, METRE)} for kind in ("position", "velocity"))
-        titles = {
-            "Joint angles  [rad]": position[RAD], "Joint angular velocities  [rad/s]": velocity[RAD],
-            "Joint displacements  [m]": position[METRE], "Joint velocities  [m/s]": velocity[METRE],
-        }  # fmt: skip
-        return self._figure(titles)
+        return drawn(curves.joints(self.solution))
 
     def frames(self) -> Figure | None:
         """Position of the free frames (the tips), their speed and acceleration."""
-        views = {name: self.solution.frame(name) for name in free_frames(self.solution)}
-        titles: dict[str, Curves] = {}
-        size = max(float(np.ptp(view.position, axis=0).max()) for view in views.values())
-        for a, axis in enumerate("xyz"):
-            curves = {name: view.position[:, a] for name, view in views.items()}
-            if any(np.ptp(values) > 1e-5 * size for values in curves.values()):
-                titles[f"Position {axis}  [m]"] = curves
-        titles["Speed  [m/s]"] = {name: np.linalg.norm(view.velocity, axis=1) for name, view in views.items()}
-        titles["Acceleration  [m/s²]"] = {name: np.linalg.norm(view.acceleration, axis=1) for name, view in views.items()}
-        return self._figure(titles, height=1.75)
+        return drawn(curves.frames(self.solution), height=1.75)
 
     def deflections(self) -> Figure | None:
         """Elastic displacement of the frames of flexible bodies, in body axes."""
-        curves = {
-            f"{body}/{frame} {axis}": 1e3 * values[:, a]
-            for body in self.solution.compiled.data
-            for frame, values in elastic_frames(self.solution, body).items()
-            for a, axis in enumerate("xyz")
-            if np.abs(values[:, a]).max() > 1e-2 * np.abs(values).max() > 0.0
-        }
-        return self._figure({"Elastic displacement of frames, body axes  [mm]": curves}, height=2.6)
+        return drawn(curves.deflections(self.solution), height=2.6)
 
     def reactions(self) -> Figure | None:
         """Magnitude of the force and moment in every joint."""
-        views = {name: self.solution.joint(name) for name in self.solution.joints}
-        named = {name if view.unique else f"{name} (not unique)": view for name, view in views.items()}
-        forces = {name: np.linalg.norm(view.force, axis=1) for name, view in named.items()}
-        torques = {name: np.linalg.norm(view.torque, axis=1) for name, view in named.items()}
-        return self._figure({"Joint force  [N]": forces, "Joint moment  [N m]": torques}, height=2.3)
+        return drawn(curves.reactions(self.solution), height=2.3)
 
     def efforts(self) -> Figure | None:
         """Torques and forces along the degrees of freedom of joints by drives, couplings, controllers and springs."""
-        titles = {EFFORT[unit]: self._efforts(unit) for unit in (RAD, METRE)}
-        power = {name: self.solution.drive(name).power for name in self.solution.drives}
-        return self._figure(titles | {"Drive power  [W]": power})
+        return drawn(curves.efforts(self.solution))
+
+    def contacts(self) -> Figure | None:
+        """States of the contacts, gaps, normal and friction forces; torque and power of friction in joints."""
+        return drawn(contact_panels(self.solution))
 
     def energy(self) -> Figure:
         """Energies, works, and the error of the energy balance."""
-        e = self.solution.energy
-        parts = {
-            "kinetic": e.kinetic, "strain": e.strain, "gravity": e.potential - e.potential[0], "work of forces": e.work_of_forces,
-            "work of drives": e.work_of_drives, "dissipated": e.dissipated,
-        }  # fmt: skip
-        shown = {name: values for name, values in parts.items() if np.abs(values).max() > 1e-12 * max(e.scale, 1e-300)}
-        figure = self._figure(
-            {"Energy and work  [J]": shown, "Error of the energy balance  [J]": {"missing": e.balance}}, height=2.5
-        )
-        return figure or panels(1)[0]
+        return drawn(curves.energy(self.solution), height=2.5) or panels(1)[0]
 
     def drift(self) -> Figure | None:
         """Errors of the constraints on logarithmic axes."""
-        drift = self.solution.drift
-        if drift.size == 0 or not drift.max() > 0.0:
-            return None
-        curves = {"|g|  [m, rad]": drift[:, 0], "|G s + γ̄|  [m/s, rad/s]": drift[:, 1]}
-        return self._figure({"Largest constraint error": curves}, height=2.4, logarithmic=True)
+        return drawn(curves.drift(self.solution), height=2.4)
 
     def steps(self) -> Figure | None:
         """Step size, if it varies."""
-        step = self.solution.trajectory.step[1:]
-        if step.size == 0 or np.ptp(step) <= 1e-6 * step.max():
-            return None
-        with house_style():
-            figure, axes = panels(1, height=2.0)
-            axes[0].plot(*thinned(self.solution.t[1:], step), color=PALETTE[0], drawstyle="steps-post")
-            axes[0].set_yscale("log")
-            axes[0].set_title("Step size  [s]")
-            finish(axes)
-        return figure
+        return drawn(curves.steps(self.solution), height=2.0)
 
-    def _figure(self, titles: Mapping[str, Curves], *, height: float = 2.1, logarithmic: bool = False) -> Figure | None:
-        """Panels with curves over time; None if all of them are empty."""
-        filled = {title: curves for title, curves in titles.items() if curves}
-        if not filled:
-            return None
-        with house_style():
-            figure, axes = panels(len(filled), height=height)
-            for ax, (title, curves) in zip(axes, filled.items()):
-                ax.set_title(title)
-                self._draw(ax, curves, logarithmic=logarithmic)
-            finish(axes)
-        return figure
 
-    def _draw(self, ax: Axes, curves: Curves, *, logarithmic: bool) -> None:
-        for k, (name, values) in enumerate(list(curves.items())[:MOST_CURVES]):
-            t, y = thinned(self.solution.t, np.maximum(values, 1e-18) if logarithmic else values)
-            ax.plot(t, y, color=PALETTE[k % len(PALETTE)], label=label(name) if len(curves) > 1 else None)
-        if len(curves) == 1:
-            name = next(iter(curves))
-            ax.plot([], [], color=PALETTE[0], label=label(name))
-        if len(curves) > MOST_CURVES:
-            ax.plot([], [], " ", label=f"and {len(curves) - MOST_CURVES} more")
-        if logarithmic:
-            ax.set_yscale("log")
-        elif any(values.min() < 0.0 < values.max() for values in curves.values()):
-            ax.axhline(0.0, color=MUTED, linewidth=0.7, zorder=0)
-        spread = max((float(np.ptp(values)) for values in curves.values()), default=0.0)
-        if spread == 0.0 and not logarithmic:
-            ax.margins(y=0.4)
+def drawn(shown: list[Panel], *, height: float = 2.1) -> Figure | None:
+    """Panels with curves over time; None if there are none."""
+    if not shown:
+        return None
+    with house_style():
+        figure, axes = panels(len(shown), height=height)
+        for ax, panel in zip(axes, shown):
+            ax.set_title(panel.heading)
+            _draw_bars(ax, panel.bars) if panel.bars else _draw(ax, panel)
+        finish(axes)
+    return figure
 
-    def _scalar_coordinates(self) -> list[tuple[str, str, int, int, str]]:
-        """(joint, coordinate name, position, velocity, unit) of rotations and translations about or along an axis."""
-        found = []
-        for name, joint in self.solution.compiled.model.joints.items():
-            q = v = 0
-            for motion in joint.motions:
-                if motion.nv == 1:
-                    unit = RAD if motion.turns else METRE
-                    found.append((name, f"{name}.{v}", q, v, unit))
-                q, v = q + motion.nq, v + motion.nv
-        return found
 
-    def _coordinates(self, unit: str, kind: str) -> Curves:
-        index = 2 if kind == "position" else 3
-        chosen = [each for each in self._scalar_coordinates() if each[4] == unit]
-        return {each[1]: getattr(self.solution.joint(each[0]), kind)[:, each[index]] for each in chosen}
+def _draw(ax: Axes, panel: Panel) -> None:
+    for k, curve in enumerate(panel.curves):
+        style = {"drawstyle": "steps-post" if curve.stepped else "default", "linestyle": "--" if curve.dashed else "-"}
+        ax.plot(curve.t, curve.y, color=PALETTE[k % len(PALETTE)], label=label(curve.name), **style)  # type: ignore[arg-type]
+    if panel.more:
+        ax.plot([], [], " ", label=f"and {panel.more} more")
+    if panel.logarithmic:
+        ax.set_yscale("log")
+        return
+    if any(curve.y.min() < 0.0 < curve.y.max() for curve in panel.curves):
+        ax.axhline(0.0, color=MUTED, linewidth=0.7, zorder=0)
+    low, high = limits(curve.y for curve in panel.curves)
+    ax.set_ylim(low, high)
+    _mark_peaks(ax, panel, (low, high))
 
-    def _efforts(self, unit: str) -> Curves:
-        found = {}
-        for joint, name, _, v, kind in self._scalar_coordinates():
-            effort = self.solution.joint(joint).effort[:, v]
-            if kind == unit and np.abs(effort).max() > 1e-7 * max(np.abs(self.solution.joint(joint).wrench).max(), 1e-9):
-                found[name] = effort
-        return found
+
+def _mark_peaks(ax: Axes, panel: Panel, ends: tuple[float, float]) -> None:
+    """Triangles where short peaks leave the axis, the largest in words."""
+    for k, curve in enumerate(panel.curves):
+        for beyond, end, marker in ((curve.y > ends[1], ends[1], "^"), (curve.y < ends[0], ends[0], "v")):
+            if beyond.any():
+                colour = PALETTE[k % len(PALETTE)]
+                ax.plot(curve.t[beyond], np.full(beyond.sum(), end), marker, color=colour, markersize=4, clip_on=False)
+    values = np.concatenate([curve.y for curve in panel.curves])
+    most = float(values[np.argmax(np.abs(values))]) if len(values) else 0.0
+    if not ends[0] <= most <= ends[1]:
+        ax.set_title(f"up to {most:.3g}", loc="right", fontsize=9, color=MUTED, fontweight="normal")
+
+
+def _draw_bars(ax: Axes, bars: tuple[Bar, ...]) -> None:
+    for row, bar in enumerate(bars):
+        for state in bar.states:
+            ax.broken_barh([(state.start, state.end - state.start)], (row - 0.3, 0.6), color=STATES[state.kind])
+        ax.plot(bar.marks, np.full(len(bar.marks), row), "|", color=INK, markersize=9)
+    for kind in dict.fromkeys(state.kind for bar in bars for state in bar.states):
+        ax.plot([], [], "s", color=STATES[kind], label=kind)
+    ax.set_yticks(range(len(bars)), [label(bar.name) for bar in bars])
+    ax.invert_yaxis()
+    ax.grid(visible=False, axis="y")

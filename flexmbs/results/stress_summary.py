@@ -20,10 +20,11 @@ PASCALS = 1e-6  # MPa
 
 @dataclass(frozen=True)
 class StressReport:
-    """Stress section of one body: its hot spots, warnings, and the caption of the picture."""
+    """Stress section of one body: its hot spots, warnings that the audit has too, remarks, the caption of the picture."""
 
     body: str
     spots: HotSpots
+    warnings: tuple[str, ...]
     notes: tuple[str, ...]
     caption: str
 
@@ -41,9 +42,10 @@ def stressed_bodies(solution: SolutionData) -> tuple[str, ...]:
 def _report(solution: SolutionData, name: str) -> StressReport:
     view = solution.body(name).stress.glance
     spots = view.hot_spots()
-    notes = spots.warnings
-    if not notes and view.utilization.max(initial=0.0) > 1.0:  # in addition to a hot spot of another material
-        notes += (most_used(view),)
+    warnings: tuple[str, ...] = spots.warnings
+    notes: tuple[str, ...] = ()
+    if not warnings and view.utilization.max(initial=0.0) > 1.0:  # in addition to a hot spot of another material
+        warnings += (most_used(view),)
     if view.uncorrected:
         notes += (f"loads on {', '.join(view.uncorrected)} are represented by the modes only; define an interface there",)
     if len(view.t) < len(solution.t):
@@ -51,7 +53,7 @@ def _report(solution: SolutionData, name: str) -> StressReport:
     if view.open_joints:
         notes += (f"reactions of {', '.join(view.open_joints)} are not unique; neither is the stress near them",)
     caption = f"Von Mises stress at t = {spots[0].time:.4g} s, the time of its maximum; the numbers mark the hot spots."
-    return StressReport(name, spots, notes, caption if spots else "")
+    return StressReport(name, spots, warnings, notes, caption if spots else "")
 
 
 def most_used(view: StressView) -> str:
@@ -65,7 +67,11 @@ def most_used(view: StressView) -> str:
 
 def stress_numbers(solution: SolutionData) -> dict[str, Any]:
     """The worst node of each body, as plain values."""
-    return {each.body: _numbers(each.spots[0]) | {"notes": list(each.notes)} for each in stress_reports(solution) if each.spots}
+    return {
+        each.body: _numbers(each.spots[0]) | {"notes": [*each.warnings, *each.notes]}
+        for each in stress_reports(solution)
+        if each.spots
+    }
 
 
 def _numbers(spot: HotSpot) -> dict[str, Any]:

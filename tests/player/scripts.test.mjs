@@ -7,7 +7,8 @@ import { Camera } from "../../flexmbs/player/js/camera.js";
 import { Clock, fittingSpeed } from "../../flexmbs/player/js/clock.js";
 import { SCALES, table } from "../../flexmbs/player/js/colours.js";
 import { ball, box, joined, meshed, rod } from "../../flexmbs/player/js/geometry.js";
-import { valueAt } from "../../flexmbs/player/js/plots.js";
+import { CHART, pathOf, placesOf, valueAt, within } from "../../flexmbs/player/js/chart.js";
+import { commonPower, limits, marks, numberText, powerOfTen } from "../../flexmbs/player/js/ticks.js";
 import { Scene } from "../../flexmbs/player/js/scene.js";
 import { compose, inverse, multiple, placed, product, towards, turned } from "../../flexmbs/player/js/vectors.js";
 
@@ -176,4 +177,44 @@ test("contacts show while closed and after an impact", () => {
   const apart = pendulum();
   apart.closed[0].fill(0);
   assert.deepEqual([1.49, 1.5, 1.54, 1.56].map((t) => apart.touching(0, t, 0.05)), [false, true, true, false]);
+});
+
+test("axes end before short peaks, which can be shown", () => {
+  const sine = Float64Array.from({ length: 1000 }, (_, k) => Math.sin(k / 50));
+  near(limits(sine), [-1.12, 1.12], 1e-3);
+  const peaked = Float64Array.from(sine);
+  peaked[500] = 4000;
+  const [low, high] = limits(peaked);
+  assert.ok(low < -0.99 && high > 1 && high < 3, `${low} ${high}`);
+  near(limits(peaked, true), [-1 - 0.06 * 4001, 4000 + 0.06 * 4001], 0.1);
+  near(limits([3, 3, 3]), [1.8, 4.2]);
+  near(limits([0, NaN]), [-1, 1]);
+  near(limits([]), [0, 1]);
+});
+
+test("marks are multiples of 1, 2 or 5", () => {
+  near(marks(0, 1, 5), [0, 0.2, 0.4, 0.6, 0.8, 1]);
+  near(marks(-0.13, 0.27, 4), [-0.1, 0, 0.1, 0.2]);
+  near(marks(17, 94, 4), [20, 40, 60, 80]);
+  assert.equal(commonPower(-3e-6, 1e-6), 1e-6);
+  assert.equal(commonPower(0, 40), 1);
+  assert.deepEqual([numberText(-0.25), numberText(2.5e-7), numberText(1234567), numberText(0), numberText(NaN), powerOfTen(-12)], ["−0.25", "2.500·10⁻⁷", "1.235·10⁶", "0", "–", "10⁻¹²"]);
+});
+
+test("a panel maps times and values to its places and back, and the parts in the span are drawn", () => {
+  const t = Float64Array.from([0, 1, 2, 3, 4]), y = Float64Array.from([0, 10, 0, 10, 40]);
+  const panel = { title: "", logarithmic: false, more: 0, bars: [], curves: [{ name: "a", t, y, stepped: false, dashed: false }] };
+  const view = { panel, span: [0, 3], ends: null, whole: false, hidden: new Set() };
+  const at = placesOf(view, 600);
+  near([at.time(at.x(1.7)), at.value(at.y(3))], [1.7, 3]);
+  near([at.x(0), at.x(3)], [CHART.left, 600 - CHART.right]);
+  assert.deepEqual([within(t, [0, 3]), within(t, [1.2, 2.1]), within(t, [3.5, 9])], [[0, 3], [1, 3], [3, 4]]);
+  near(at.ends, [-0.6, 10.6]); // not the 40 beyond the span
+  assert.equal(pathOf(panel.curves[0], view, at).match(/[ML]/g).join(""), "MLLL");
+  view.panel.curves[0].stepped = true;
+  assert.equal(pathOf(panel.curves[0], view, at).match(/[MHV]/g).join(""), "MHVHVHV");
+  near([valueAt(t, y, 0.5), valueAt(t, y, 0.5, true), valueAt(t, y, 9)], [5, 0, 40]);
+  view.ends = [2, 4];
+  near(placesOf(view, 600).ends, [2, 4]);
+  assert.equal(placesOf({ ...view, ends: null, span: [0, 4], hidden: new Set(["a"]) }, 300).height, CHART.low);
 });

@@ -24,6 +24,7 @@ from flexmbs.player.markup import HERE, player_code
 from flexmbs.player.plots import plots
 from flexmbs.player.scene import scene, scene_text
 from flexmbs.player.surfaces import MOST_TRIANGLES, coarse
+from flexmbs.report.curves import joints
 from flexmbs.report.page import page
 from flexmbs.report.plots import Plots
 from flexmbs.results.summary import summary
@@ -212,22 +213,20 @@ def test_axes_between_two_rotations_are_omitted_and_others_fixed() -> None:
     assert cylindrical[0]["range"] == [-0.1, 0.3]
 
 
-def test_curves_of_figures_are_given_with_their_places(solution: Solution) -> None:
-    plot = Plots(solution)
-    figure = plot.joints()
-    assert figure is not None
-    table = plots({"joints": figure})
+def test_curves_of_the_page_are_those_of_the_solution_and_its_figures(solution: Solution) -> None:
+    table = plots({"joints": joints(solution)})
     angles, rates = table["figures"]["joints"]
     assert angles["title"] == "Joint angles  [rad]"
     assert [curve["name"] for curve in angles["curves"]] == ["hinge.0", "elbow.0"]
     t, y = (read(table["data"], rates["curves"][0][key]) for key in ("t", "y"))
     np.testing.assert_allclose(t, solution.t, atol=1e-8)
     np.testing.assert_allclose(y, solution.joint("hinge").velocity[:, 0], rtol=1e-6)
-    assert angles["span"] == pytest.approx([solution.t[0], solution.t[-1]])
-    figure.canvas.draw()
-    for ax, panel in zip(figure.axes, (angles, rates)):
-        box = ax.get_window_extent().transformed(figure.transFigure.inverted())
-        np.testing.assert_allclose(panel["box"], [box.x0, box.y0, box.x1, box.y1])
+    assert table["span"] == pytest.approx([solution.t[0], solution.t[-1]])
+    assert angles["curves"][0]["t"] == rates["curves"][1]["t"]  # stored once
+    figure = Plots(solution).joints()
+    assert figure is not None
+    assert [ax.get_title("left") for ax in figure.axes] == [angles["title"], rates["title"]]
+    np.testing.assert_array_equal(figure.axes[1].get_lines()[0].get_ydata(), solution.joint("hinge").velocity[:, 0])
 
 
 def test_the_scene_text_ends_no_element() -> None:

@@ -15,8 +15,8 @@ from test_storage import flexible_pendulum
 import flexmbs as fm
 from flexmbs.files.output import cell, slug
 from flexmbs.flexible_body.parts import Surface
-from flexmbs.page.html import number
-from flexmbs.page.style import MOST_POINTS, thinned
+from flexmbs.page.html import number, powers
+from flexmbs.page.panels import MOST_POINTS, limits, thinned, ticks
 from flexmbs.report.page import page
 from flexmbs.report.tables import write_tables
 from flexmbs.results.summary import checks, summary
@@ -43,6 +43,11 @@ def test_page_is_one_file_and_escapes_names(tmp_path: Path) -> None:
     sources = re.findall(r'(?:src|href)="([^"]*)"', page)
     assert sources
     assert all(source.startswith(("data:image/", "#")) for source in sources)
+    for anchor in re.findall('<a href="#([^"]*)">', page):
+        assert f'id="{anchor}"' in page
+    drawn = re.findall(r'data-plot="(\w+)"><div class="panel">', page)  # without scripts too
+    assert drawn == ["joints", "frames", "reactions", "energy"]
+    assert not re.findall(r'\sstyle="|\son\w+="', re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL))
     for title in ("Checks", "Model", "Joints", "Reactions", "Energy balance", "Solver", "Provenance"):
         assert f"<h2>{title}</h2>" in page
     numbers = json.loads((tmp_path / "out.summary.json").read_text())
@@ -74,7 +79,9 @@ def test_verdicts() -> None:
     loop = fm.simulate(parallelogram(), t_end=0.02, step=0.005)
     found = {check.title: check for check in checks(loop)}
     assert found["Redundancy"].status == WARN
-    assert "3 redundant constraint rows, 1 rigid-body degrees of freedom" in page(loop, summary(loop))
+    text = page(loop, summary(loop))
+    assert "3 redundant constraint rows, 1 rigid-body degrees of freedom" in text
+    assert "<p>planar motion: f = 3·3 − 8 = 1 (3n − b)<br>" in text
     stopped = replace(good, run=replace(good.run, outcome="the step became too small"))
     assert summary(stopped)["verdict"] == FAIL
     lossy = replace(good, trajectory=good.trajectory._replace(work=good.trajectory.work * 0.5))
@@ -131,7 +138,34 @@ def test_thinned_curves_keep_their_peaks() -> None:
     assert np.all(np.diff(few_t) > 0)
 
 
-NUMBERS = {0.0: "0", 12.5: "12.5", 123456.0: "123456", 3.2e-7: "3.20·10⁻⁷", 7e9: "7.00·10⁹"}
+def test_axes_end_before_short_peaks() -> None:
+    sine = np.sin(np.arange(1000) / 50)
+    np.testing.assert_allclose(limits([sine]), [-1.12, 1.12], atol=1e-3)
+    peaked = np.where(np.arange(1000) == 500, 4000.0, sine)
+    low, high = limits([peaked])
+    assert low < -0.99
+    assert 1.0 < high < 3.0
+    pulse = np.where(np.abs(np.arange(1000) - 500) < 20, 4000.0, sine)  # long enough to be seen
+    assert limits([pulse])[1] > 4000.0
+    np.testing.assert_allclose(limits([np.full(3, 3.0)]), [1.8, 4.2])
+    assert limits([np.array([0.0, np.nan])]) == (-1.0, 1.0)
+    assert limits([]) == (0.0, 1.0)
+    np.testing.assert_allclose(ticks(-0.13, 0.27, 4), [-0.1, 0.0, 0.1, 0.2])
+
+
+SENTENCES = {
+    "about 2.3e-04 of it, -1.5E+3": "about 2.3·10⁻⁴ of it, -1.5E+3",
+    "2e-05 m at node1e-5 in file_2e5.h5": "2·10⁻⁵ m at node1e-5 in file_2e5.h5",
+    "1.0e+00 N": "1.0 N",
+}
+
+
+@pytest.mark.parametrize(("text", "told"), SENTENCES.items())
+def test_sentences_have_the_numbers_of_the_page(text: str, told: str) -> None:
+    assert powers(text) == told
+
+
+NUMBERS = {0.0: "0", -0.5: "−0.5", -2.5e-9: "−2.50·10⁻⁹", 12.5: "12.5", 123456.0: "123456", 3.2e-7: "3.20·10⁻⁷", 7e9: "7.00·10⁹"}
 
 
 @pytest.mark.parametrize(("value", "text"), NUMBERS.items())

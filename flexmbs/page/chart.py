@@ -1,0 +1,117 @@
+"""Panels as the markup of a page: a drawing in SVG in the colours of the page, replaced by a live one where scripts run."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmbs.page.html import number, power
+from flexmbs.page.panels import Curve, FloatArray, Panel, limits, span_of, thinned, ticks
+
+WIDTH, HEIGHT = 1000, 190  # of a panel, user units
+LEFT, RIGHT, TOP, BOTTOM = 64, 8, 8, 24
+ROW = 26  # height of a bar
+POINTS = 400
+COLOURS = 8
+
+
+class Axes(NamedTuple):
+    """Spans of an axis of time and of one of values, and the height of the drawing."""
+
+    span: tuple[float, float]
+    ends: tuple[float, float]
+    height: float = HEIGHT
+
+    def x(self, t: FloatArray) -> FloatArray:
+        """User units from times."""
+        return LEFT + (t - self.span[0]) / (self.span[1] - self.span[0] or 1.0) * (WIDTH - LEFT - RIGHT)
+
+    def y(self, value: FloatArray) -> FloatArray:
+        """User units from values, those beyond the axis just outside of it."""
+        u = np.clip((value - self.ends[0]) / (self.ends[1] - self.ends[0] or 1.0), -0.02, 1.02)
+        return self.height - BOTTOM - u * (self.height - TOP - BOTTOM)
+
+
+def chart(panels: Sequence[Panel]) -> str:
+    """Panels above each other with a common axis of time; all names are escaped."""
+    span = span_of(panels)
+    return "".join(_panel(each, span) for each in panels)
+
+
+def _panel(panel: Panel, span: tuple[float, float]) -> str:
+    names = [curve.name for curve in panel.curves]
+    keys = "".join(f'<span class="key c{k % COLOURS}">{html.escape(name)}</span>' for k, name in enumerate(names))
+    more = f'<span class="note">and {panel.more} more</span>' if panel.more else ""
+    drawing = _bars(panel, span) if panel.bars else _curves(panel, span)
+    head = f'<div class="panel-head"><b>{html.escape(panel.heading)}</b>{keys}{more}</div>'
+    return f'<div class="panel">{head}{drawing}</div>'
+
+
+def _curves(panel: Panel, span: tuple[float, float]) -> str:
+    values = [np.log10(curve.y) if panel.logarithmic else curve.y for curve in panel.curves]
+    axes = Axes(span, limits(values))
+    scale = common_power(axes.ends)
+    marks = ticks(*axes.ends, 4)
+    if panel.logarithmic:
+        texts = [number(10.0**value, 1) for value in marks]
+    else:
+        texts = [number(round(value / scale, 12)) for value in marks]
+    note = (
+        []
+        if scale == 1.0 or panel.logarithmic
+        else [f'<text class="tick" x="{LEFT}" y="{TOP + 2}">·{power(round(math.log10(scale)))}</text>']
+    )
+    lines = [_line(curve, y, axes, k) for k, (curve, y) in enumerate(zip(panel.curves, values))]
+    return _drawing(panel.heading, axes, [*_grid(axes, list(zip(marks, texts))), *lines, *note])
+
+
+def _line(curve: Curve, y: FloatArray, axes: Axes, k: int) -> str:
+    good = np.isfinite(y)
+    t, y = thinned(curve.t[good], y[good], POINTS)
+    if curve.stepped:
+        t, y = np.repeat(t, 2)[1:], np.repeat(y, 2)[:-1]
+    points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(axes.x(t), axes.y(y)))
+    return f'<polyline class="line c{k % COLOURS}{" dashed" if curve.dashed else ""}" points="{points}"/>'
+
+
+def _bars(panel: Panel, span: tuple[float, float]) -> str:
+    axes = Axes(span, (0.0, 1.0), TOP + ROW * len(panel.bars) + BOTTOM)
+    found = _grid(axes, [])
+    for k, bar in enumerate(panel.bars):
+        top = TOP + ROW * k
+        for state in bar.states:
+            a, b = axes.x(np.array([state.start, state.end]))
+            found.append(f'<rect class="state {state.kind}" x="{a:.1f}" y="{top + 4}" width="{b - a:.1f}" height="{ROW - 8}"/>')
+        found += [f'<circle class="mark" cx="{x:.1f}" cy="{top + ROW / 2}" r="3"/>' for x in axes.x(np.array(bar.marks))]
+        found.append(f'<text class="row" x="{LEFT + 6}" y="{top + ROW / 2 + 4}">{html.escape(bar.name)}</text>')
+    return _drawing(panel.heading, axes, found)
+
+
+def _grid(axes: Axes, marks: list[tuple[float, str]]) -> list[str]:
+    bottom, found = axes.height - BOTTOM, []
+    for value, text in marks:
+        y = float(axes.y(np.array(value)))
+        found.append(f'<path class="grid" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>')
+        found.append(f'<text class="tick end" x="{LEFT - 7}" y="{y + 4:.1f}">{text}</text>')
+    for value in ticks(*axes.span, 8):
+        x = float(axes.x(np.array(value)))
+        found.append(f'<path class="grid" d="M{x:.1f} {TOP}V{bottom}"/>')
+        found.append(f'<text class="tick middle" x="{x:.1f}" y="{bottom + 17}">{number(round(value, 12))}</text>')
+    return found
+
+
+def _drawing(title: str, axes: Axes, parts: list[str]) -> str:
+    head = f'<svg viewBox="0 0 {WIDTH} {axes.height:g}" role="img" aria-label="{html.escape(title)}">'
+    return head + "".join(parts) + "</svg>"
+
+
+def common_power(ends: tuple[float, float]) -> float:
+    """The power of ten (a multiple of three) that labels of an axis leave out; 1 for common magnitudes."""
+    largest = max(abs(end) for end in ends)
+    if largest == 0.0 or 1e-2 <= largest < 1e5:
+        return 1.0
+    return float(10.0 ** (3 * math.floor(math.log10(largest) / 3)))

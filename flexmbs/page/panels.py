@@ -1,0 +1,114 @@
+"""Panels of curves over time: what a page draws, without a drawing program."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+MOST_POINTS = 1200
+MOST_CURVES = 8
+FLOOR = 1e-18  # of values on a logarithmic axis
+CLIPPED, TAIL = 5.0, 0.01  # an axis ends before peaks beyond so many times the range of all but this share of the values
+MARGIN = 0.06
+
+
+class Curve(NamedTuple):
+    """A line: its name, times (n,), values (n,); stepped: constant after each time; dashed: of the other run."""
+
+    name: str
+    t: FloatArray
+    y: FloatArray
+    stepped: bool = False
+    dashed: bool = False
+
+
+class State(NamedTuple):
+    """A state that lasts from one time to another: "open", "closed", "stick", "slip"."""
+
+    start: float
+    end: float
+    kind: str
+
+
+class Bar(NamedTuple):
+    """States of one thing over time, and instants marked on them."""
+
+    name: str
+    states: tuple[State, ...]
+    marks: tuple[float, ...] = ()
+
+
+class Panel(NamedTuple):
+    """Curves of one unit, or bars; more: curves left out."""
+
+    title: str
+    unit: str
+    curves: tuple[Curve, ...] = ()
+    bars: tuple[Bar, ...] = ()
+    logarithmic: bool = False
+    more: int = 0
+
+    @property
+    def heading(self) -> str:
+        """Title with its unit."""
+        return f"{self.title}  [{self.unit}]" if self.unit else self.title
+
+
+def panel(title: str, unit: str, t: FloatArray, values: Mapping[str, FloatArray], *, logarithmic: bool = False) -> Panel:
+    """A panel of values (nt,) by name, with the peaks of long ones."""
+    chosen = list(values.items())[:MOST_CURVES]
+    shown = [(name, np.maximum(y, FLOOR) if logarithmic else y) for name, y in chosen]
+    curves = tuple(Curve(name, *thinned(t, y)) for name, y in shown)
+    return Panel(title, unit, curves, logarithmic=logarithmic, more=len(values) - len(chosen))
+
+
+def thinned(t: FloatArray, y: FloatArray, most: int = MOST_POINTS) -> tuple[FloatArray, FloatArray]:
+    """At most about ``most`` points of a curve with its peaks: the smallest and largest of every bin."""
+    if len(t) <= most:
+        return t, y
+    edges = np.linspace(0, len(t), most // 2 + 1).astype(int)
+    picks = [np.sort([a + np.argmin(y[a:b]), a + np.argmax(y[a:b])]) for a, b in itertools.pairwise(edges)]
+    pick = np.unique(np.concatenate([[0], *picks, [len(t) - 1]]))
+    return t[pick], y[pick]
+
+
+def span_of(panels: Iterable[Panel]) -> tuple[float, float]:
+    """First and last time."""
+    found = [curve.t[[0, -1]] for each in panels for curve in each.curves if len(curve.t)]
+    found += [np.array([bar.states[0].start, bar.states[-1].end]) for each in panels for bar in each.bars if bar.states]
+    return (float(np.min(found)), float(np.max(found))) if found else (0.0, 1.0)
+
+
+def limits(values: Iterable[FloatArray]) -> tuple[float, float]:
+    """Ends of an axis for curves: all values, but short peaks beyond `CLIPPED` times the range of the others are cut off.
+
+    The same as ``limits`` of ``ticks.js``.
+    """
+    y = np.concatenate([np.zeros(0), *values])
+    y = np.sort(y[np.isfinite(y)])
+    if not len(y):
+        return 0.0, 1.0
+    low, high = float(y[0]), float(y[-1])
+    inner = float(y[int(TAIL * (len(y) - 1))]), float(y[int(np.ceil((1.0 - TAIL) * (len(y) - 1)))])
+    spread = inner[1] - inner[0]
+    if spread > 0.0 and high - low > CLIPPED * spread:
+        low, high = max(low, inner[0] - 0.5 * spread), min(high, inner[1] + 0.5 * spread)
+    if high == low:
+        return low - (0.4 * abs(low) or 1.0), high + (0.4 * abs(high) or 1.0)
+    return low - MARGIN * (high - low), high + MARGIN * (high - low)
+
+
+def ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """Multiples of 1, 2 or 5 times a power of ten within an axis, at most ``most`` intervals."""
+    raw = (high - low) / most
+    if not raw > 0.0:
+        return [low]
+    power = 10.0 ** np.floor(np.log10(raw))
+    step = next(k * power for k in (1, 2, 5, 10) if k * power >= raw * (1.0 - 1e-9))
+    first, last = int(np.ceil(low / step - 1e-9)), int(np.floor(high / step + 1e-9))
+    return [k * step for k in range(first, last + 1)]

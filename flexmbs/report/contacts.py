@@ -1,0 +1,158 @@
+"""Contacts and friction of a run for the page: states over time, gaps and forces, largest values, impacts, friction in joints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.model.contacts import FrameContact
+from flexmbs.page.panels import Bar, Panel, State, panel
+from flexmbs.results.impact_steps import between_impacts
+from flexmbs.results.joint_friction import Friction, joint_frictions
+
+if TYPE_CHECKING:
+    from flexmbs.page.panels import FloatArray
+    from flexmbs.results.solution import SolutionData
+    from flexmbs.results.views import ContactView
+
+INSIDE = 1e-3  # of μ N: friction this much below it holds the bodies together
+MOST_BARS, MOST_MARKS = 12, 300
+KINDS = ("open", "closed", "stick", "slip")
+
+
+class ContactRow(NamedTuple):
+    """Largest values of a contact; forces without those of steps with impacts."""
+
+    name: str
+    kind: str
+    between: str
+    unit: str
+    closed: float  # share of the outputs
+    normal: float
+    time: float
+    friction: float | None
+    impacts: int
+    impulse: float
+    lost: float
+
+
+class ContactSection(NamedTuple):
+    """What the page shows of contacts and friction."""
+
+    rows: list[ContactRow]
+    frictions: list[dict[str, Any]]
+    impacts: list[dict[str, Any]]
+    notes: list[str]
+    panels: list[Panel]
+
+
+def contact_section(solution: SolutionData) -> ContactSection | None:
+    """None for a model without contacts and without friction in joints."""
+    frictions, notes = joint_frictions(solution)
+    if not solution.contacts and not frictions and not notes:
+        return None
+    calm = between_impacts(solution)
+    if not calm.all():
+        notes.append(
+            "Largest forces are those outside of steps with impacts, where a force is an impulse over the length of the step."
+        )
+    impacts = [
+        {
+            "t": impact.t,
+            "name": impact.contact,
+            "normal": impact.impulse[0],
+            "along": float(np.hypot(*impact.impulse[1:])),
+            "lost": impact.lost,
+        }
+        for impact in solution.run.impacts
+    ]
+    rows = [_row(solution, name, calm) for name in solution.contacts]
+    return ContactSection(
+        rows, [_friction_row(solution, each) for each in frictions], impacts, notes, contact_panels(solution, frictions)
+    )
+
+
+def contact_panels(solution: SolutionData, frictions: list[Friction] | None = None) -> list[Panel]:
+    """States, gaps and forces of contacts, these outside of steps with impacts; forces and powers of friction in joints."""
+    views, calm = {name: solution.contact(name) for name in solution.contacts}, between_impacts(solution)
+    units = {name: _units(solution, name) for name in views}
+    bars = tuple(_bar(view, friction_of(solution, name), solution.t) for name, view in list(views.items())[:MOST_BARS])
+    found = [Panel("States of the contacts", "", bars=bars, more=len(views) - len(bars))] if bars else []
+    for unit in dict.fromkeys(unit for unit, _ in units.values()):
+        own = {name: view for name, view in views.items() if units[name][0] == unit}
+        force = next(units[name][1] for name in own)
+        found.append(panel("Gap", unit, solution.t, {name: view.gap for name, view in own.items()}))
+        title = "Moment of limits" if force == "N m" else "Normal force"
+        found.append(panel(title, force, solution.t[calm], {name: view.normal[calm] for name, view in own.items()}))
+    rubbing = {name: np.linalg.norm(view.friction[calm], axis=1) for name, view in views.items() if friction_of(solution, name)}
+    found += [panel("Friction in contacts", "N", solution.t[calm], rubbing)] if rubbing else []
+    return found + _friction_panels(solution, joint_frictions(solution)[0] if frictions is None else frictions)
+
+
+def _friction_panels(solution: SolutionData, frictions: list[Friction]) -> list[Panel]:
+    titles = {"N m": "Friction torque in joints", "N": "Friction force in joints"}
+    found = []
+    for unit, title in titles.items():
+        own = {each.name: each.force for each in frictions if each.unit == unit}
+        found += [panel(title, unit, solution.t, own)] if own else []
+    power = {each.name: each.power for each in frictions}
+    return found + ([panel("Power lost by friction in joints", "W", solution.t, power)] if power else [])
+
+
+def friction_of(solution: SolutionData, name: str) -> float:
+    """Coulomb's coefficient of a contact, zero without friction."""
+    declared = solution.model.contacts.get(name)
+    return declared.friction if isinstance(declared, FrameContact) else 0.0
+
+
+def states_of(view: ContactView, friction: float) -> NDArray[np.int64]:
+    """State at every output, index in `KINDS`: a closed contact with friction sticks below μ N and slips at it."""
+    closed = np.abs(view.normal) > 0.0
+    if not friction:
+        return closed.astype(np.int64)
+    sticks = np.linalg.norm(view.friction, axis=1) < (1.0 - INSIDE) * friction * np.abs(view.normal)
+    return np.where(closed, np.where(sticks, 2, 3), 0)
+
+
+def _bar(view: ContactView, friction: float, t: FloatArray) -> Bar:
+    """Runs of equal states, each up to half the way to the next output."""
+    kinds = states_of(view, friction)
+    starts = np.flatnonzero(np.diff(kinds, prepend=-1))
+    borders = np.concatenate([t[:1], 0.5 * (t[starts[1:] - 1] + t[starts[1:]]), t[-1:]])
+    states = tuple(State(float(borders[k]), float(borders[k + 1]), KINDS[kinds[i]]) for k, i in enumerate(starts))
+    return Bar(view.name, states, tuple(impact.t for impact in view.impacts[:MOST_MARKS]))
+
+
+def _units(solution: SolutionData, name: str) -> tuple[str, str]:
+    """Units of gap and normal force; none for a condition between several coordinates."""
+    declared = solution.model.contacts.get(name) or solution.model.contacts[name.rpartition(".")[0]]
+    if isinstance(declared, FrameContact):
+        return "m", "N"
+    use = declared.coordinate_used()
+    if use is None:
+        return "", ""
+    freedoms = [motion for motion in solution.model.joints[use.joint].motions for _ in range(motion.nv)]
+    return ("rad", "N m") if freedoms[use.coordinate].turns else ("m", "N")
+
+
+def _row(solution: SolutionData, name: str, calm: NDArray[np.bool_]) -> ContactRow:
+    view, declared = solution.contact(name), solution.model.contacts.get(name) or solution.model.contacts[name.rpartition(".")[0]]
+    normal = np.where(calm, np.abs(view.normal), 0.0)
+    k = int(normal.argmax())
+    rubbing = np.where(calm, np.linalg.norm(view.friction, axis=1), 0.0) if friction_of(solution, name) else None
+    between = " – ".join(str(getattr(declared, key)) for key in ("joint", "parent", "child") if hasattr(declared, key))
+    return ContactRow(
+        name, declared.kind, between, _units(solution, name)[1], float((np.abs(view.normal) > 0.0).mean()), float(normal[k]),
+        float(solution.t[k]), None if rubbing is None else float(rubbing.max()), len(view.impacts),
+        max((abs(impact.impulse[0]) for impact in view.impacts), default=0.0), sum(impact.lost for impact in view.impacts),
+    )  # fmt: skip
+
+
+def _friction_row(solution: SolutionData, found: Friction) -> dict[str, Any]:
+    k = int(np.abs(found.force).argmax())
+    return found._asdict() | {
+        "largest": float(np.abs(found.force[k])), "time": float(solution.t[k]), "most_power": float(found.power.max()),
+        "lost": found.lost(solution.t),
+    }  # fmt: skip

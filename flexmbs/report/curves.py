@@ -1,0 +1,166 @@
+"""The curves of a solution by section, as panels: what the page shows and what `Plots` draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from flexmbs.page.panels import Curve, FloatArray, Panel, panel, thinned
+from flexmbs.report.pictures import free_frames
+from flexmbs.results.summary import elastic_frames
+
+if TYPE_CHECKING:
+    from flexmbs.results.solution import SolutionData
+
+RAD, METRE = "rad", "m"
+EFFORT = {
+    RAD: ("Joint torque, drives, couplings, joint forces", "N m"),
+    METRE: ("Joint force, drives, couplings, joint forces", "N"),
+}
+
+Values = Mapping[str, FloatArray]
+
+
+class Section(NamedTuple):
+    """Curves of a page: anchor, title, caption, and how to get their panels."""
+
+    anchor: str
+    title: str
+    caption: str
+    panels: Callable[[SolutionData], list[Panel]]
+
+
+def joints(solution: SolutionData) -> list[Panel]:
+    """Coordinates of the joints and their velocities, angles and lengths in separate panels."""
+    titles = {RAD: ("Joint angles", "Joint angular velocities"), METRE: ("Joint displacements", "Joint velocities")}
+    found = []
+    for unit, (places, rates) in titles.items():
+        found.append((places, unit, _coordinates(solution, unit, "position")))
+        found.append((rates, f"{unit}/s", _coordinates(solution, unit, "velocity")))
+    return _panels(solution, found)
+
+
+def frames(solution: SolutionData) -> list[Panel]:
+    """Position of the free frames (the tips), their speed and acceleration."""
+    views = {name: solution.frame(name) for name in free_frames(solution)}
+    size = max(float(np.ptp(view.position, axis=0).max()) for view in views.values())
+    found: list[tuple[str, str, Values]] = []
+    for a, axis in enumerate("xyz"):
+        curves = {name: view.position[:, a] for name, view in views.items()}
+        if any(np.ptp(values) > 1e-5 * size for values in curves.values()):
+            found.append((f"Position {axis}", "m", curves))
+    found.append(("Speed", "m/s", {name: np.linalg.norm(view.velocity, axis=1) for name, view in views.items()}))
+    found.append(("Acceleration", "m/s²", {name: np.linalg.norm(view.acceleration, axis=1) for name, view in views.items()}))
+    return _panels(solution, found)
+
+
+def deflections(solution: SolutionData) -> list[Panel]:
+    """Elastic displacement of the frames of flexible bodies, in body axes."""
+    curves = {
+        f"{body}/{frame} {axis}": 1e3 * values[:, a]
+        for body in solution.compiled.data
+        for frame, values in elastic_frames(solution, body).items()
+        for a, axis in enumerate("xyz")
+        if np.abs(values[:, a]).max() > 1e-2 * np.abs(values).max() > 0.0
+    }
+    return _panels(solution, [("Elastic displacement of frames, body axes", "mm", curves)])
+
+
+def reactions(solution: SolutionData) -> list[Panel]:
+    """Magnitude of the force and moment in every joint."""
+    views = {name: solution.joint(name) for name in solution.joints}
+    named = {name if view.unique else f"{name} (not unique)": view for name, view in views.items()}
+    forces = {name: np.linalg.norm(view.force, axis=1) for name, view in named.items()}
+    torques = {name: np.linalg.norm(view.torque, axis=1) for name, view in named.items()}
+    return _panels(solution, [("Joint force", "N", forces), ("Joint moment", "N m", torques)])
+
+
+def efforts(solution: SolutionData) -> list[Panel]:
+    """Torques and forces along the degrees of freedom of joints by drives, couplings, controllers and springs."""
+    power = {name: solution.drive(name).power for name in solution.drives}
+    found: list[tuple[str, str, Values]] = [(*EFFORT[unit], _efforts(solution, unit)) for unit in (RAD, METRE)]
+    return _panels(solution, [*found, ("Drive power", "W", power)])
+
+
+def energy(solution: SolutionData) -> list[Panel]:
+    """Energies, works, and the error of the energy balance."""
+    e = solution.energy
+    parts = {
+        "kinetic": e.kinetic, "strain": e.strain, "gravity": e.potential - e.potential[0], "work of forces": e.work_of_forces,
+        "work of drives": e.work_of_drives, "dissipated": e.dissipated,
+    }  # fmt: skip
+    shown = {name: values for name, values in parts.items() if np.abs(values).max() > 1e-12 * max(e.scale, 1e-300)}
+    return _panels(solution, [("Energy and work", "J", shown), ("Error of the energy balance", "J", {"missing": e.balance})])
+
+
+def drift(solution: SolutionData) -> list[Panel]:
+    """Errors of the constraints, for a logarithmic axis."""
+    error = solution.drift
+    if error.size == 0 or not error.max() > 0.0:
+        return []
+    curves = {"|g|  [m, rad]": error[:, 0], "|G s + γ̄|  [m/s, rad/s]": error[:, 1]}
+    return [panel("Largest constraint error", "", solution.t, curves, logarithmic=True)]
+
+
+def steps(solution: SolutionData) -> list[Panel]:
+    """Step size, if it varies."""
+    step = solution.trajectory.step[1:]
+    if step.size == 0 or np.ptp(step) <= 1e-6 * step.max():
+        return []
+    curve = Curve("step", *thinned(solution.t[1:], step), stepped=True)
+    return [Panel("Step size", "s", (curve,), logarithmic=True)]
+
+
+SECTIONS = (
+    Section("joints", "Joints", "Joint coordinates and their velocities.", joints),
+    Section("frames", "Tips and frames", "World coordinates of the frames to which no joint is attached.", frames),
+    Section("deflections", "Elastic deflection", "Displacement of frames by the modes of their body.", deflections),
+    Section(
+        "reactions", "Reactions", "Magnitudes of joint forces and moments, drives, couplings and applied joint forces included.",
+        reactions,
+    ),
+    Section("efforts", "Drives and controllers", "Torques and forces along the degrees of freedom of the joints.", efforts),
+    Section(
+        "energy", "Energy balance",
+        "E − E₀ = work of forces and drives − dissipated energy; that of springs and controllers is part of the work of forces.",
+        energy,
+    ),
+    Section("drift", "Constraint drift", "Largest error of the constraints at position and velocity level.", drift),
+    Section("steps", "Step sizes", "Step size chosen by the error control.", steps),
+)  # fmt: skip
+
+
+def _panels(solution: SolutionData, found: list[tuple[str, str, Values]]) -> list[Panel]:
+    """Those that are not empty."""
+    return [panel(title, unit, solution.t, curves) for title, unit, curves in found if curves]
+
+
+def scalar_coordinates(solution: SolutionData) -> list[tuple[str, str, int, int, str]]:
+    """(joint, coordinate name, position, velocity, unit) of rotations and translations about or along an axis."""
+    found = []
+    for name, joint in solution.compiled.model.joints.items():
+        q = v = 0
+        for motion in joint.motions:
+            if motion.nv == 1:
+                unit = RAD if motion.turns else METRE
+                found.append((name, f"{name}.{v}", q, v, unit))
+            q, v = q + motion.nq, v + motion.nv
+    return found
+
+
+def _coordinates(solution: SolutionData, unit: str, kind: str) -> Values:
+    index = 2 if kind == "position" else 3
+    chosen = [each for each in scalar_coordinates(solution) if each[4] == unit]
+    return {each[1]: getattr(solution.joint(each[0]), kind)[:, each[index]] for each in chosen}
+
+
+def _efforts(solution: SolutionData, unit: str) -> Values:
+    found = {}
+    for joint, name, _, v, kind in scalar_coordinates(solution):
+        view = solution.joint(joint)
+        effort = view.effort[:, v]
+        if kind == unit and np.abs(effort).max() > 1e-7 * max(np.abs(view.wrench).max(), 1e-9):
+            found[name] = effort
+    return found

@@ -1,0 +1,88 @@
+"""Friction in joints over a run: the generalized force of each friction by itself, and the power that it takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from flexmbs.model.forces.force import JointForce
+from flexmbs.results.views import FloatArray, JointView
+
+if TYPE_CHECKING:
+    from flexmbs.model.joints import Joint
+    from flexmbs.results.solution import SolutionData
+
+KINDS = ("joint-friction", "pin-friction", "guide-friction", "user-friction")
+
+
+class Friction(NamedTuple):
+    """Friction Q (nt,) in a degree of freedom of a joint, N or N m, and the power −Q η (nt,) that it takes, W; unit "N" or
+    "N m"."""
+
+    name: str
+    kind: str
+    joint: str
+    unit: str
+    force: FloatArray
+    power: FloatArray
+
+    def lost(self, t: FloatArray) -> float:
+        """Energy (J) lost, ∫ −Q η dt by the trapezoidal rule between the outputs."""
+        return float(np.trapezoid(self.power, t))
+
+
+def joint_frictions(solution: SolutionData) -> tuple[list[Friction], list[str]]:
+    """All frictions in joints, from coordinates, rates and reactions at the outputs; remarks on those whose function fails."""
+    found, notes = [], []
+    for force in solution.model.forces.values():
+        if isinstance(force, JointForce) and force.kind in KINDS:
+            try:
+                found.append(_friction(solution, force))
+            except Exception as error:  # whatever a user function raises must not prevent the page
+                notes.append(f"{force.name} is not shown: {error}")
+    return found, notes
+
+
+def _friction(solution: SolutionData, force: JointForce) -> Friction:
+    joint, view = solution.model.joints[force.joint], solution.joint(force.joint)
+    row = force.row()
+    loads = _loads(joint, force.coordinate, view) if row.loaded else np.zeros((len(view.t), 0))
+    turns, q = _coordinate(joint, force.coordinate)
+    rate, effort, out = view.velocity[:, force.coordinate], np.zeros(len(view.t)), np.zeros(8)
+    for i, t in enumerate(view.t):
+        x = [float(t), float(view.position[i, q]), float(rate[i])]
+        u = [float(law(*x, loads[i])) for law in row.laws]
+        out[:] = 0.0
+        row.law.value(row.parameters, u, [*x, *loads[i].tolist()], out)
+        effort[i] = out[0]
+    return Friction(force.name, force.kind, force.joint, "N m" if turns else "N", effort, -effort * rate)
+
+
+def _coordinate(joint: Joint, number: int) -> tuple[bool, int]:
+    """Whether a degree of freedom is a rotation, and its position coordinate."""
+    q = v = 0
+    for motion in joint.motions:
+        if v <= number < v + motion.nv:
+            return motion.turns, q + number - v
+        q, v = q + motion.nq, v + motion.nv
+    raise ValueError(f"joint '{joint.name}' has no degree of freedom {number}")
+
+
+def _loads(joint: Joint, number: int, view: JointView) -> FloatArray:
+    """(nt, 4) force across and along the axis, moment across and about it, zero where the joint is free; the axis has the same
+    components in parent and child."""
+    motion = [each for each in joint.motions if each.nv][number]
+    v, w = np.array(motion.unit_twist).reshape(2, 3)
+    a = (w if w.any() else v) / np.linalg.norm(w if w.any() else v)
+    force, moment = view.wrench[:, :3], view.wrench[:, 3:]
+    along, torsion = force @ a, moment @ a
+    single = joint.nv == 1
+    return np.column_stack(
+        [
+            np.linalg.norm(force - along[:, None] * a, axis=1),
+            np.abs(along) * (single and motion.turns),
+            np.linalg.norm(moment - torsion[:, None] * a, axis=1),
+            np.abs(torsion) * (single and not motion.turns),
+        ]
+    )
