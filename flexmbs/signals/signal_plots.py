@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flexmbs.page.style import MUTED, PALETTE, SHADES, decades, finish, house_style, panels, thinned
+from flexmbs.page.panels import thinned
+from flexmbs.page.style import MUTED, PALETTE, SHADES, decades, finish, house_style, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
