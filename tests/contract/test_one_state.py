@@ -8,12 +8,14 @@ from test_contact_laws import pressed
 from test_relation_kinds import rolling
 
 import flexmbs as fm
+from flexmbs._jit.words import words
 from flexmbs.dynamics.work import make_work
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.initial.initial_state import InitialState
 from flexmbs.integrators import INTEGRATORS
 from flexmbs.studies.evaluate import Evaluator
 from flexmbs.studies.options import output_times
+from flexmbs.system.records import Equations
 from flexmbs.time_stepping.run import Run
 
 MODELS = {
@@ -89,6 +91,22 @@ def test_the_same_state_gives_the_same_numbers(name: str, coordinates: str, mode
     poison(evaluator.workspace)
     np.testing.assert_array_equal(found(evaluator, instant), first)
     assert content(instant.compiled.system) == before
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_workspaces_of_a_system_are_apart(model: str) -> None:
+    """What two workspaces share cannot be written to, a new one is as the first was, and its words are its own addresses."""
+    instant = instants(MODELS[model]())["joint"]
+    system = instant.compiled.system
+    one, other = (dict(arrays(make_work(system, instant.beta))) for _ in range(2))
+    mine = [array for name, array in one.items() if array.flags.writeable]
+    assert not any(np.shares_memory(array, theirs) for array in mine for theirs in other.values())
+    before = {name: array.copy() for name, array in other.items()}
+    poison(work := make_work(system, instant.beta))
+    for name, array in arrays(make_work(system, instant.beta)):
+        if name not in ("memory", "laws.words"):
+            np.testing.assert_array_equal(array, before[name], err_msg=name)
+    np.testing.assert_array_equal(work.memory, words(Equations(system, work)))
 
 
 def test_no_array_of_a_system_can_be_written_to() -> None:

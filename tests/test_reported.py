@@ -1,0 +1,42 @@
+"""Compiled functions with a report of their own: the machine code is lent, used again, and never that of another."""
+
+import ctypes
+import gc
+
+import pytest
+
+from flexmbs._jit import COMPILED
+
+pytestmark = pytest.mark.skipif(not COMPILED, reason="no machine code")
+
+CHECKED = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+REPORT = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)
+
+
+def address(function: object) -> int:
+    return int(ctypes.cast(function, ctypes.c_void_p).value or 0)  # type: ignore[arg-type]
+
+
+def test_reports_are_those_of_their_own_function() -> None:
+    from flexmbs._jit.reported import AT_ONCE, reported
+
+    heard: list[tuple[int, int, int]] = []
+    kept = []
+    for k in range(AT_ONCE + 3):
+        checked = CHECKED(lambda x, out, k=k: int(x == k))
+        report = REPORT(lambda x, out, k=k: heard.append((k, x, out)))
+        kept.append((checked, report, *reported(address(checked), address(report))))
+    for k, each in enumerate(kept):
+        for x in range(len(kept)):
+            REPORT(each[2])(x, 7)
+        assert heard == [(k, k, 7)]
+        heard.clear()
+    returned = {each[2] for each in kept[:5]}
+    del kept[:5], each
+    gc.collect()
+    checked, report = CHECKED(lambda x, out: 1), REPORT(lambda x, out: heard.append((-1, x, out)))
+    again, _alive = reported(address(checked), address(report))
+    assert again in returned
+    REPORT(again)(2, 3)
+    REPORT(kept[0][2])(5, 3)
+    assert heard == [(-1, 2, 3), (5, 5, 3)]
