@@ -56,7 +56,7 @@ def assemble(
     inconsistent.
     """
     declaration_report(model).raise_errors()
-    found = assembly(model, instant(t), Assemble(locked, weights or {}, elastic=elastic, strict=strict))
+    found = assembly(model, instant(t), Assemble(locked, {} if weights is None else weights, elastic=elastic, strict=strict))
     if t == 0.0:
         warn_of_moved(found.state)
     return found

@@ -34,7 +34,10 @@ def chosen_names(wanted: Iterable[Any] | None, known: Sequence[str], key: str) -
     """Names out of ``known``, each a text or a tuple of its words; all of them by default. Raises InputError."""
     if wanted is None:
         return list(known)
-    given = [wanted] if isinstance(wanted, str) else list(wanted)
+    given = [wanted] if isinstance(wanted, str) or not isinstance(wanted, Iterable) else list(wanted)
+    for name in given:
+        if not isinstance(name, str | tuple):
+            raise InputError(f"{key}: {shown(name)} is no name; give one of: {', '.join(known)}")
     found = [name if isinstance(name, str) else " ".join(map(str, name)) for name in given]
     unknown = [name for name in found if name not in known]
     if unknown:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.declaration import shown
 from flexmbs.errors import InputError
-from flexmbs.signals.arguments import FloatArray, chosen_names
+from flexmbs.signals.arguments import FloatArray, chosen_names, number_list
 
 if TYPE_CHECKING:
     from flexmbs.signals.frequency_plots import FrequencyPlots
@@ -61,8 +62,8 @@ class FrequencyResponse:
 
     def derivative(self, order: int = 1) -> FrequencyResponse:
         """(iω)^order H: of displacements per force (receptance) the mobility, and with order 2 the accelerance."""
-        if order not in (1, 2):
-            raise InputError(f"order: must be 1 or 2, not {order!r}")
+        if not isinstance(order, int) or order not in (1, 2):
+            raise InputError(f"order: must be 1 or 2, not {shown(order)}")
         suffix = "/s" if order == 1 else "/s²"
         factor = (1j * self.omega[:, None, None]) ** order
         outputs = tuple(f"{name} {'rate' if order == 1 else 'acceleration'}" for name in self.outputs)
@@ -72,6 +73,8 @@ class FrequencyResponse:
     def deflection(self, f: float, input: Any = None) -> ComplexArray:
         """Operating deflection shape (no,): amplitudes of all outputs at the frequency nearest to f (Hz), per unit input (or
         of the only one). Raises InputError for frequencies outside of the response."""
+        if len(number_list(f, "f")) != 1:
+            raise InputError(f"f: must be one frequency (Hz), not {shown(f)}")
         if not self.f.min() <= f <= self.f.max():
             raise InputError(f"f: {f:g} Hz is outside of the response, {self.f.min():g} … {self.f.max():g} Hz")
         if input is None and len(self.inputs) != 1:

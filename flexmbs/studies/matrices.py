@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from flexmbs.api.model import Model
+from flexmbs.declaration import shown
 from flexmbs.dynamics.dense import Terms, elastic_velocities
 from flexmbs.errors import InputError
 from flexmbs.formalisms import FORMALISMS
@@ -242,8 +243,10 @@ def matrices(
     default. Raises `InputError`.
     """
     name = formalism.name if isinstance(formalism, Formalism) else formalism
-    if name not in FORMALISMS:
-        raise InputError(f"formalism: {name!r} is not known; choose one of {', '.join(FORMALISMS)}")
+    if not isinstance(name, str) or name not in FORMALISMS:
+        raise InputError(f"formalism: {shown(name)} is not known; choose one of {', '.join(FORMALISMS)}")
+    if not isinstance(coordinates, str):
+        raise InputError(f"coordinates: must be one of {', '.join(FORMALISMS[name].coordinates)}, not {shown(coordinates)}")
     if coordinates == "rheonomic":
         raise InputError(
             "coordinates: the terms are shown with drives as rows; take 'joint', and open_chain.rheonomic for v̄ and ā"

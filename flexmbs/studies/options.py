@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import inspect
 import math
-import numbers
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -18,6 +17,7 @@ from flexmbs.formalisms.formalism import Formalism
 from flexmbs.formalisms.stabilization import STABILIZATIONS, Baumgarte, Projection
 from flexmbs.integrators import INTEGRATORS, Integrator
 from flexmbs.model.check import require_model
+from flexmbs.model.fields import positive
 from flexmbs.model.forces import loaded_by_reactions
 from flexmbs.model.general_couplings import nonholonomic_couplings
 from flexmbs.model.relations import nonholonomic
@@ -43,6 +43,8 @@ def asked(model: Model, given: dict[str, Any]) -> dict[str, Any]:
             if value is None and given[of.get(key, key)] is None:
                 found[key] = getattr(model.run, key)
     found |= {key: DEFAULTS[key] for key in ("coordinates", "stabilization") if found[key] is None}
+    if not isinstance(found["coordinates"], str):
+        raise InputError(f"coordinates: must be one of {', '.join(COORDINATES)}, not {shown(found['coordinates'])}")
     if found["integrator"] is None:
         found["integrator"], found["why"] = default_integrator(found)
     return found | ({"formalism": default_formalism(model, found["coordinates"])} if found["formalism"] is None else {})
@@ -197,9 +199,11 @@ def _with_stabilization(form: type[Formalism], stabilization: str) -> Formalism:
 def output_times(t_end: float, step: float | None, output_step: float | None) -> np.ndarray:
     """0, Δ, 2Δ, …, t_end. Raises `InputError` for times that are not positive, not finite or too many."""
     for key, value in (("t_end", t_end), ("step", step), ("output_step", output_step)):
-        real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-        if value is not None and not (real and math.isfinite(value) and value > 0.0):
-            raise InputError(f"{key}: {value!r} is not a positive time in seconds")
+        try:
+            if value is not None:
+                positive(value)
+        except ValueError:
+            raise InputError(f"{key}: {shown(value)} is not a positive time in seconds") from None
     for key, value in (("step", step), ("output_step", output_step)):
         if value is not None and value > t_end * (1.0 + 1e-12):
             raise InputError(f"{key}: {value} s is longer than t_end = {t_end} s")

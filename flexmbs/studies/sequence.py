@@ -37,7 +37,7 @@ def checked_times(times: Sequence[float] | np.ndarray) -> np.ndarray:
     """Increasing times (nt,). Raises `InputError`."""
     try:
         found = np.atleast_1d(np.asarray(times, float))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = np.zeros(0)
     if found.ndim != 1 or len(found) == 0 or not np.isfinite(found).all() or (np.diff(found) <= 0.0).any():
         raise InputError("times: must be finite numbers that increase, in seconds")

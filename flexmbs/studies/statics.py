@@ -10,6 +10,7 @@ import numpy as np
 
 from flexmbs.api.model import Model
 from flexmbs.api.solution import Solution
+from flexmbs.declaration import shown
 from flexmbs.errors import InputError, ModelWarning, SolverError
 from flexmbs.initial.arguments import instant, require_no_contacts, require_no_samplers, require_no_user_friction
 from flexmbs.initial.assembly import Assemble
@@ -23,6 +24,7 @@ from flexmbs.studies.sequence import checked_times, solution_of
 from flexmbs.studies.tangent import dense, evaluate
 from flexmbs.system.names import velocity_names
 
+MOST_LOAD_STEPS = 1_000_000
 NEWTON_STEPS = 12
 CONVERGED = 1e-9  # last Newton step, rad or relative to the size of the model; the remaining error is of its square
 QUICK = 5  # Newton steps up to which the load increment grows
@@ -89,8 +91,11 @@ def statics(
     allow_indifferent: unsupported coordinates keep their positions; without it they are an error.
     Raises `InputError` for a model that does not assemble, `SolverError` if there is no equilibrium.
     """
-    if not isinstance(load_steps, numbers.Integral) or load_steps < 1:
-        raise InputError(f"load_steps: must be a whole number from 1, not {load_steps!r}")
+    if not isinstance(load_steps, numbers.Integral) or not 1 <= load_steps <= MOST_LOAD_STEPS:
+        raise InputError(f"load_steps: must be a whole number from 1 to {MOST_LOAD_STEPS}, not {shown(load_steps)}")
+    for key, value in (("steady", steady), ("allow_indifferent", allow_indifferent)):
+        if not isinstance(value, bool):
+            raise InputError(f"{key}: must be True or False, not {shown(value)}")
     return _Search(_first(model, t, start), steady=steady, allow_indifferent=allow_indifferent).run(load_steps)
 
 

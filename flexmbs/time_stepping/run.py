@@ -322,7 +322,7 @@ class Run:
             return
         equations.evaluate_contacts(self.packed[COMMON], self.packed[STATE], self.packed[STATE])
         overlaps = [
-            f"contacts.{name}: overlaps by {-g:.4g} (m or rad) at the start; move its bodies apart with q0, "
+            f"contacts.{name}: overlaps by {-g:.4g} (m or rad) at the start; move its bodies by q0, "
             "or correct its normal, radius or bounds"
             for name, g, rigid in zip(self.compiled.contacts, c.contact.gap, c.contact.rigid)
             if g < -OVERLAP and rigid

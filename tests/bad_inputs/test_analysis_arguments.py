@@ -4,6 +4,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from mechanisms import pendulum, slider_crank
 
@@ -72,9 +73,9 @@ def test_no_time(given: Any) -> None:
             lambda m: fm.simulate(m, t_end=1.0, start=fm.state(m), initial=fm.Assemble(locked="hinge")),
             "initial: a start is already consistent; give initial or start, not both",
         ),
-        (lambda m: fm.statics(m, load_steps=NAN), "load_steps: must be a whole number from 1, not nan"),
-        (lambda m: fm.statics(m, load_steps=0), "load_steps: must be a whole number from 1, not 0"),
-        (lambda m: fm.statics(m, load_steps=1.5), "load_steps: must be a whole number from 1, not 1.5"),
+        (lambda m: fm.statics(m, load_steps=NAN), "load_steps: must be a whole number from 1 to 1000000, not nan"),
+        (lambda m: fm.statics(m, load_steps=0), "load_steps: must be a whole number from 1 to 1000000, not 0"),
+        (lambda m: fm.statics(m, load_steps=1.5), "load_steps: must be a whole number from 1 to 1000000, not 1.5"),
         (lambda m: fm.linearize(m, inputs=3), "inputs: must be a list of tuples, not 3"),
         (lambda m: fm.linearize(m, inputs=("effort", "hinge")), "inputs: must be a list of tuples, not ('effort', 'hinge')"),
         (lambda m: fm.linearize(m, outputs="rate"), "outputs: must be a list of tuples, not 'rate'"),
@@ -111,6 +112,34 @@ def test_no_time(given: Any) -> None:
 )  # fmt: skip
 def test_wrong_argument(call: Callable[[fm.Model], Any], words: str) -> None:
     assert message(lambda: call(pendulum())) == words
+
+
+def at_rest(model: fm.Model) -> fm.Linearization:
+    return fm.linearize(model, at=fm.statics(model), inputs=[("effort", "hinge")], outputs=[("coordinate", "hinge")])
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda m: fm.statics(m, load_steps=10**400), "load_steps: must be a whole number from 1 to 1000000, not 1000"),
+        (lambda m: fm.statics(m, steady=np.array([1, 2])), "steady: must be True or False, not array([1, 2])"),
+        (lambda m: fm.assemble(m, weights=np.array([1.0])), "initial.weights: must be a table, joint → number(s), not array"),
+        (lambda m: fm.simulate(m, t_end=1.0, step=10**400), "step: 1000000000"),
+        (lambda m: fm.simulate(m, t_end=1.0, output_step=5e-324), "output_step: 5e-324 s gives inf outputs up to"),
+        (lambda m: fm.simulate(m, t_end=1.0, coordinates=np.array([1.0, 2.0])), "coordinates: must be one of joint, absolute"),
+        (lambda m: fm.quasi_static(m, [10**400]), "times: must be finite numbers that increase, in seconds"),
+        (lambda m: fm.matrices(m, formalism=[]), "formalism: [] is not known; choose one of multiplier"),
+        (lambda m: fm.matrices(m, coordinates=np.array([1.0, 2.0])), "coordinates: must be one of joint, absolute"),
+        (lambda m: at_rest(m).response(1.0, inputs=3), "inputs: 3 is no name; give one of: effort hinge"),
+        (lambda m: at_rest(m).response(1.0, outputs=[None]), "outputs: None is no name; give one of: coordinate hinge"),
+        (lambda m: at_rest(m).response([1.0, 2.0]).deflection([1, 2]), "f: must be one frequency (Hz), not [1, 2]"),
+        (lambda m: at_rest(m).response([1.0, 2.0]).deflection(None), "f: must be a list of numbers, not None"),
+        (lambda m: at_rest(m).response([1.0]).derivative(np.array([1, 2])), "order: must be 1 or 2, not array([1, 2])"),
+        (lambda m: at_rest(m).response([1.0]).unit(1.5, "effort hinge"), "output: 1.5 is no name; give one of: coordinate hinge"),
+    ],
+)  # fmt: skip
+def test_argument_of_a_wrong_type_or_size(call: Callable[[fm.Model], Any], words: str) -> None:
+    assert message(lambda: call(pendulum())).startswith(words)
 
 
 @pytest.mark.parametrize("analysis", [fm.linearize, fm.matrices])
