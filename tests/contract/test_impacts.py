@@ -162,8 +162,7 @@ def test_contacts_and_impacts_are_stored(tmp_path) -> None:
 REFUSED = [
     (
         {"height": 0.1},
-        "contacts.floor: overlaps by 0.1 (m or rad) at the start; move its bodies by q0, "
-        "or correct its normal, radius or bounds",
+        "contacts.floor: overlaps by 0.1 (m or rad) at the start; move its bodies by q0, or correct its normal, radius or bounds",
     ),
     (
         {"integrator": "rattle"},
