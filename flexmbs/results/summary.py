@@ -29,6 +29,7 @@ ROUND_OFF = 1e-11  # of mass, gravity and size: potential energy at round-off
 POSITION_DRIFT = (1e-6, 1e-4)  # m or rad
 # m or rad, of rigid contacts, in addition to the penetration in a fixed step at the approach speed; ten times fails
 OVERLAP = 1e-6
+SMALLEST = 1e-5  # m: in smaller machines OVERLAP, POSITION_DRIFT and gaps that count as closed are no longer small
 LASTING = 1e-3  # of the model's size: lasting penetration
 VELOCITY_DRIFT = (1e-3, 1e-1)  # of the largest velocity
 HALF_TURN = np.pi
@@ -44,6 +45,7 @@ def checks(solution: SolutionData) -> list[Check]:
     found = [_outcome(solution), _energy(solution), *_drifts(solution), _redundancy(solution), _steps(solution)]
     found += jump_check(solution)
     found += [_overlap(solution)] if solution.overlaps else []
+    found += _scale(solution)
     if unseen := int(solution.statistics.get("unseen_contacts", 0)):
         found.append(
             Check("Unseen contacts", FAIL, f"{unseen} closed and opened within one step, without contact force: see the notes")
@@ -116,6 +118,19 @@ def _overlap(solution: SolutionData) -> Check:
         text = f"penetration at the end of the run {lasting:.1e} (m, rad): impacts occur a fraction of a step late"
         return Check("Rigid contacts", WARN, text, "use smaller steps")
     return Check("Rigid contacts", status, f"largest penetration {depth[k]:.1e} (m, rad) of {name} at t = {solution.t[k]:.4g} s")
+
+
+def _scale(solution: SolutionData) -> list[Check]:
+    """Machines so small that limits in metres are not small beside them."""
+    if not (solution.overlaps or solution.compiled.n_constraints):
+        return []
+    places = np.linalg.norm(solution.compiled.system.frames.x, axis=1)
+    far = [float(np.abs(solution.body(name).position).max(initial=0.0)) for name in solution.bodies]
+    size = max(float(places.max(initial=0.0)), *far)
+    if not 0.0 < size < SMALLEST:
+        return []
+    text = f"the model is {size:.1e} m large; overlaps, drift and gaps that count as closed are judged in metres, to 1e-9 … 1e-6"
+    return [Check("Scale", WARN, text, "describe it in millimetres or micrometres, with consistent units")]
 
 
 def _rotation_between(solution: SolutionData, name: str) -> Check | None:
