@@ -165,6 +165,17 @@ def interchange(values, at, n, j, r):
 
 
 @part
+def without_interchanges(e, values, step):
+    """No interchanges in the constraint nodes from ``step`` on, which are not factored: what stands there are no rows."""
+    for later in range(step, e.node.shape[0] - 1):
+        k = e.node[later, ORDER]
+        n = e.node[k, SIZE]
+        if e.node[k, SIGN] < 0:
+            for j in range(n - 1):
+                values[e.node[k, DIAGONAL] + (j + 1) * n + j] = 0.0
+
+
+@part
 def _substitute(values, at, n, sign, to, m):
     """B ← sign L⁻¹ B for the n × m block at ``to``, its rows interchanged as those of the diagonal block."""
     if sign < 0:
@@ -224,6 +235,7 @@ def eliminate(e, values, stiffness):
         at = e.node[k, DIAGONAL]
         count = _cholesky(values, at, n, sign, stiffness, e.node[k, OFFSET])
         if count < 0:
+            without_interchanges(e, values, step)
             return -1 - k
         dropped += count
         lo = e.node[k, COLUMN]

@@ -95,7 +95,8 @@ def project(system, work, t, q, s, tolerance, iterations):
         velocities = it >= iterations or on_constraints(work, ns, tolerance, left, before if it > 0 else np.inf)
         it += 1
         # a new factor each time: G has to be that of q, or the last step on velocities would not meet G s + γ̄ = 0
-        kkt_matrix(system, work, q, 1.0, -1.0)
+        if kkt_matrix(system, work, q, 1.0, -1.0) < 0:
+            break
         error_of_constraints(work, x, ns, velocities)
         solve(system.elimination, work.values, x)
         correct(system, q, s, x, velocities)

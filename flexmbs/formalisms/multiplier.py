@@ -52,6 +52,8 @@ def bordered_accelerations(system, work, rate, t, here):
     # at ṡ = 0 and λ = 0 the residual is −k and the third row of gs −γ
     residual(system, work, t, Evaluation(here.q, here.s, work.zero, lam, here.z, work.r), False)
     status = kkt_matrix(system, work, here.q, 1.0, -1.0)
+    if status < 0:
+        return status
     ns = sd.shape[0]
     x = work.x
     for a in range(ns):

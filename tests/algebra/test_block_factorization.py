@@ -122,6 +122,20 @@ def test_an_indefinite_mass_block_is_named():
     assert factorize(e, values, np.zeros(7)) == -1 - 1
 
 
+def test_a_solution_by_an_abandoned_factor_stays_in_its_arrays():
+    """A body without inertia stops the factorization: in constraint nodes behind it stand sums, no numbers of interchanged rows."""
+    rng = np.random.default_rng(0)
+    sizes, signs = np.array([6, 3, 4]), np.array([1, 1, -1])
+    G = rng.normal(size=(4, 9))
+    K = np.block([[np.diag([1e-6] * 6 + [0.0] * 3), G.T], [G, np.zeros((4, 4))]])
+    e, values, status = factor(sizes, signs, [(0, 2), (1, 2)], {2: {0, 1}}, np.array([0, 6, 9, 13]), K)
+    assert status == -1 - 1
+    at = e.node[2, DIAGONAL]
+    assert np.abs(values[at : at + 16].reshape(4, 4)).max() > 1e3  # what the first body gave
+    assert not values[at : at + 16].reshape(4, 4).diagonal(-1).any()
+    solve(e, values, np.ones(13))
+
+
 @pytest.mark.parametrize("n", range(7))
 def test_free_and_constrained_directions(n):
     rng = np.random.default_rng(n)
