@@ -123,7 +123,7 @@ def test_an_indefinite_mass_block_is_named():
 
 
 def test_a_solution_by_an_abandoned_factor_stays_in_its_arrays():
-    """A body without inertia stops the factorization: in constraint nodes behind it stand sums, no numbers of interchanged rows."""
+    """A body without inertia stops the factorization: in constraint nodes behind it stand sums, no interchanges."""
     rng = np.random.default_rng(0)
     sizes, signs = np.array([6, 3, 4]), np.array([1, 1, -1])
     G = rng.normal(size=(4, 9))
