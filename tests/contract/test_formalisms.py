@@ -7,7 +7,7 @@ from samples import JOINTS
 
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.model.bodies import Body
-from flexmbs.model.forces import Force, LoadedFriction
+from flexmbs.model.forces import Force, LoadedFriction, UserFriction
 
 for _name, _formalism in FORMALISMS.items():
     _class = f"Test{_name.title().replace('-', '')}"
@@ -39,7 +39,7 @@ def test_the_random_models_have_everything() -> None:
     # the tree keeps joints of few degrees of freedom
     wanted -= {f"{kind} cut" for kind in ("fixed", "prismatic", "revolute", "screw")}
     # the reference takes forces of a state alone; friction of reactions is in the models of test_differential
-    forces = {kind for kind, force in Force.kinds.items() if not issubclass(force, LoadedFriction | fm.UserFriction)}
+    forces = {kind for kind, force in Force.kinds.items() if not issubclass(force, LoadedFriction | UserFriction)}
     wanted |= {f"{kind} body" for kind in Body.kinds} | forces
     wanted |= {f"{what}: {each}" for what in ("reversed", "driven cut", "redundant") for each in (True, False)}
     assert wanted <= set(seen), sorted(wanted - set(seen))
