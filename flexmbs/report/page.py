@@ -17,6 +17,7 @@ from flexmbs.initial.initial_state import InitialState
 from flexmbs.model.check_topology import degree_of_freedom_lines
 from flexmbs.page.chart import chart
 from flexmbs.page.html import Picture, number, rendered
+from flexmbs.page.panels import readable
 from flexmbs.page.style import png_image
 from flexmbs.player.markup import player_code
 from flexmbs.player.plots import plots
@@ -56,7 +57,7 @@ def page(solution: SolutionData, numbers: dict[str, Any], solids: Sequence[Solid
     """The HTML text; everything from the model is escaped."""
     sections, contacts = _sections(solution), contact_section(solution)
     curves = {anchor: panels for anchor, (_, panels) in sections.items()}
-    own = contacts.panels if contacts else []
+    own = readable(contacts.panels) if contacts else []
     return rendered(
         "flexmbs.report",
         "report.html",
@@ -105,7 +106,7 @@ def _motion(solution: SolutionData) -> Picture:
 def _sections(solution: SolutionData) -> dict[str, tuple[Section, list[Panel]]]:
     """The sections with curves and their panels, by anchor."""
     found = ((section, section.panels(solution)) for section in SECTIONS)
-    return {section.anchor: (section, panels) for section, panels in found if panels}
+    return {section.anchor: (section, readable(panels)) for section, panels in found if panels}
 
 
 def _stress_picture(solution: SolutionData, body: str) -> str | None:
