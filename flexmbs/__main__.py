@@ -94,13 +94,15 @@ def compare(
 
 @app.command()
 def report(
-    solution: SolutionFile,
+    solutions: Annotated[
+        list[Path], typer.Argument(metavar="SOLUTION [OTHER]", help="Solution file of flexmbs run, or two.", show_default=False)
+    ],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="HTML file; default: SOLUTION with .html.")] = None,
 ) -> None:
-    """Report of a solution: one HTML page, and its key numbers as a JSON file."""
+    """Report of a solution: one HTML page, and its key numbers as a JSON file; of two solutions: their comparison on one page."""
     from flexmbs.command.report import report as command
 
-    command(solution, output)
+    command(solutions, output)
 
 
 @app.command()

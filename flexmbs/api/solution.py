@@ -42,6 +42,16 @@ class Solution(SolutionData):
 
         write_report(self, path, solids)
 
+    def compare(
+        self, other: SolutionData, path: str | os.PathLike[str], *, names: tuple[str, str] = ("first run", "second run")
+    ) -> None:
+        """Write an HTML page with this run and another one: curves over each other, differences of what both have, both verdicts.
+        names: of the runs on the page. Raises MachineError."""
+        from flexmbs.files.output import write_text
+        from flexmbs.report.comparison import comparison_page
+
+        write_text(path, comparison_page(self, other, names))
+
     def show(self, *, solids: "Sequence[Solid]" = (), browser: bool | None = None) -> "View":
         """The motion in three dimensions, as a page that a notebook displays; elsewhere, or with ``browser``, it is opened in a
         browser. ``solids`` as of `report`."""

@@ -3,15 +3,24 @@
 from pathlib import Path
 
 from flexmbs.console.messages import put
+from flexmbs.errors import InputError
 from flexmbs.files.kinds import PAGE
 from flexmbs.files.reserve import reserved
 
 
-def report(path: Path, output: Path | None) -> None:
-    """Write the report of a solution file."""
+def report(paths: list[Path], output: Path | None) -> None:
+    """Write the report of a solution file, or the comparison of two. Raises InputError for more of them."""
     from flexmbs.api.solution import Solution
 
-    target = output or path.with_suffix(".html")
+    if len(paths) > 2:
+        raise InputError(f"report: takes one solution, or two to compare, not {len(paths)}")
+    first, *others = paths
+    beside = first.with_name(f"{first.stem}-{others[0].stem}.html") if others else first.with_suffix(".html")
+    target = output or beside
     with reserved((target, PAGE)):
-        Solution.load(path).report(target)
+        solution = Solution.load(first)
+        if others:
+            solution.compare(Solution.load(others[0]), target, names=(str(first), str(others[0])))
+        else:
+            solution.report(target)
     put(f"report: {target}")

@@ -43,8 +43,9 @@ def chart(panels: Sequence[Panel]) -> str:
 
 
 def _panel(panel: Panel, span: tuple[float, float]) -> str:
-    names = [curve.name for curve in panel.curves]
-    keys = "".join(f'<span class="key c{k % COLOURS}">{html.escape(name)}</span>' for k, name in enumerate(names))
+    keys = "".join(
+        f'<span class="key {_look(curve, k)}">{html.escape(curve.name)}</span>' for k, curve in enumerate(panel.curves)
+    )
     more = f'<span class="note">and {panel.more} more</span>' if panel.more else ""
     drawing = _bars(panel, span) if panel.bars else _curves(panel, span)
     head = f'<div class="panel-head"><b>{html.escape(panel.heading)}</b>{keys}{more}</div>'
@@ -75,7 +76,12 @@ def _line(curve: Curve, y: FloatArray, axes: Axes, k: int) -> str:
     if curve.stepped:
         t, y = np.repeat(t, 2)[1:], np.repeat(y, 2)[:-1]
     points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(axes.x(t), axes.y(y)))
-    return f'<polyline class="line c{k % COLOURS}{" dashed" if curve.dashed else ""}" points="{points}"/>'
+    return f'<polyline class="line {_look(curve, k)}" points="{points}"/>'
+
+
+def _look(curve: Curve, k: int) -> str:
+    """Classes of a curve at place k."""
+    return f"c{(k if curve.colour is None else curve.colour) % COLOURS}{' dashed' if curve.dashed else ''}"
 
 
 def _bars(panel: Panel, span: tuple[float, float]) -> str:

@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flexmbs.flexible_body.parts import FloatArray, Surface
-from flexmbs.page.solids import draw_triangles, frame_all, view_of
+from flexmbs.page.raster import Canvas, ramp, smooth
+from flexmbs.page.solids import frame_all, view_of
 from flexmbs.page.style import INK, MUTED, house_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
 SCALE = ("#eef1f4", "#f8dcab", "#f2ab62", "#dc662f", "#a5241f", "#4f0f14")
 SIDES = ("from above", "from below, the other side")
 PLACES = ((0.0, 0.5, 0.88, 0.5), (0.0, 0.0, 0.88, 0.5))
+PIXELS = (1400, 800)
+EDGE, HIDDEN = 0.01, 2e-3  # of the body's size: a step in depth that is an edge, and one that hides a point
 TALL = ((0.0, 0.0, 0.44, 1.0), (0.44, 0.0, 0.44, 1.0))
 
 
@@ -34,10 +36,10 @@ def field_picture(surface: Surface, values: FloatArray, label: str, marks: Float
     with house_style():
         figure = Figure(figsize=(8.6, 5.2 if wide else 4.2))
         figure.set_layout_engine("none")
-        for place, axes, side in zip(PLACES if wide else TALL, (above, _other_side(above)), SIDES):
+        for place, axes, side in zip(PLACES if wide else TALL, (above, other_side(above)), SIDES):
             ax = figure.add_axes(place)
-            _side(ax, surface, values / largest, axes, colours)
-            _numbers(ax, surface, marks, axes)
+            canvas = _side(ax, surface, values / largest, axes)
+            _numbers(ax, canvas, marks @ axes.T, HIDDEN * float(np.linalg.norm(np.ptp(surface.nodes, axis=0))))
             ax.text(0.01, 0.99, side, transform=ax.transAxes, color=MUTED, fontsize=9, va="top")
         bar = figure.colorbar(ScalarMappable(Normalize(0.0, largest), colours), cax=figure.add_axes((0.9, 0.14, 0.02, 0.66)))
         bar.outline.set_visible(False)  # type: ignore[operator]
@@ -46,29 +48,31 @@ def field_picture(surface: Surface, values: FloatArray, label: str, marks: Float
     return figure
 
 
-def _other_side(axes: FloatArray) -> FloatArray:
+def other_side(axes: FloatArray) -> FloatArray:
     """The view along the same line from the opposite side, with the same direction up."""
     right, up, eye = axes
     return np.array([-right, up, -eye])
 
 
-def _side(ax: Axes, surface: Surface, level: FloatArray, axes: FloatArray, colours: Colormap) -> None:
+def _side(ax: Axes, surface: Surface, level: FloatArray, axes: FloatArray) -> Canvas:
+    """The surface in the colours of the bar alone, with its edges."""
     seen = surface.nodes @ axes.T
-    draw_triangles(ax, seen, surface, colours(level[surface.triangles].mean(axis=1))[:, :3], shaded=True)
+    canvas = Canvas(seen, *PIXELS)
+    canvas.draw(seen[surface.triangles], smooth(level[surface.triangles], ramp(SCALE)))
+    canvas.outline(EDGE * float(np.linalg.norm(np.ptp(seen, axis=0))))
+    half = 0.5 * np.array(PIXELS) / canvas.scale
+    (left, low), (right, high) = canvas.centre - half, canvas.centre + half
+    ax.imshow(canvas.image(), extent=(left, right, low, high), interpolation="antialiased")
     frame_all(ax, seen[np.unique(surface.triangles)])
+    return canvas
 
 
-def _numbers(ax: Axes, surface: Surface, marks: FloatArray, axes: FloatArray) -> None:
-    """A number at each visible mark."""
-    corners = surface.nodes[surface.triangles]
-    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    centres = corners.mean(axis=1)
+def _numbers(ax: Axes, canvas: Canvas, marks: FloatArray, tolerance: float) -> None:
+    """A number at each mark (m, 3) seen that nothing hides."""
     for k, mark in enumerate(marks):
-        near = np.argsort(np.linalg.norm(centres - mark, axis=1))[:6]
-        if (normal[near] @ axes[2]).max() > 0.0:
-            x, y = (axes @ mark)[:2]
-            ax.plot(x, y, marker="o", markersize=3.5, color=INK, zorder=60)
+        if canvas.visible(mark, tolerance):
+            ax.plot(*mark[:2], marker="o", markersize=3.5, color=INK, zorder=60)
             ax.annotate(
-                str(k + 1), (x, y), (5, 5), textcoords="offset points", fontsize=9, color=INK, fontweight="bold", zorder=61,
-                bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.75},
+                str(k + 1), (mark[0], mark[1]), (5, 5), textcoords="offset points", fontsize=9, color=INK, fontweight="bold",
+                zorder=61, bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.75},
             )  # fmt: skip

@@ -18,13 +18,15 @@ MARGIN = 0.06
 
 
 class Curve(NamedTuple):
-    """A line: its name, times (n,), values (n,); stepped: constant after each time; dashed: of the other run."""
+    """A line: its name, times (n,), values (n,); stepped: constant after each time; dashed: of the other run; colour: its number,
+    by default that of its place."""
 
     name: str
     t: FloatArray
     y: FloatArray
     stepped: bool = False
     dashed: bool = False
+    colour: int | None = None
 
 
 class State(NamedTuple):
@@ -61,10 +63,13 @@ class Panel(NamedTuple):
 
 def panel(title: str, unit: str, t: FloatArray, values: Mapping[str, FloatArray], *, logarithmic: bool = False) -> Panel:
     """A panel of values (nt,) by name, with the peaks of long ones."""
-    chosen = list(values.items())[:MOST_CURVES]
-    shown = [(name, np.maximum(y, FLOOR) if logarithmic else y) for name, y in chosen]
-    curves = tuple(Curve(name, *thinned(t, y)) for name, y in shown)
-    return Panel(title, unit, curves, logarithmic=logarithmic, more=len(values) - len(chosen))
+    shown = [(name, np.maximum(y, FLOOR) if logarithmic else y) for name, y in values.items()]
+    return Panel(title, unit, tuple(Curve(name, *thinned(t, y)) for name, y in shown), logarithmic=logarithmic)
+
+
+def readable(panels: Iterable[Panel], most: int = MOST_CURVES) -> list[Panel]:
+    """Panels with their first curves only, as many as can be told apart."""
+    return [each._replace(curves=each.curves[:most], more=each.more + max(len(each.curves) - most, 0)) for each in panels]
 
 
 def thinned(t: FloatArray, y: FloatArray, most: int = MOST_POINTS) -> tuple[FloatArray, FloatArray]:

@@ -74,15 +74,6 @@ def finish(axes: "list[Axes]", *, xlabel: str = "t  [s]") -> None:
             ax.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.005, 1.04), borderaxespad=0.0, handlelength=1.4)
 
 
-def svg_image(figure: "Figure") -> str:
-    """A figure as the data URL of an SVG image, with the fonts of the page."""
-    with house_style():
-        buffer = io.StringIO()
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
-    text = buffer.getvalue().replace("'DejaVu Sans'", FONTS.replace("'", "&apos;")).replace("DejaVu Sans", "Arial")
-    return "data:image/svg+xml;base64," + base64.b64encode(text.encode()).decode()
-
-
 def png_image(figure: "Figure", *, dpi: int = 170) -> str:
     """A figure as the data URL of a PNG image, for pictures of many triangles."""
     with house_style():

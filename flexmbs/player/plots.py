@@ -36,9 +36,12 @@ class _Stored:
 
 def _panel(stored: _Stored, panel: Panel) -> dict[str, Any]:
     curves = [
-        {"name": curve.name, "t": stored.add(curve.t), "y": stored.add(curve.y), "stepped": curve.stepped, "dashed": curve.dashed}
-        for curve in panel.curves
-    ]
+        {
+            "name": curve.name, "t": stored.add(curve.t), "y": stored.add(curve.y),
+            "stepped": curve.stepped, "dashed": curve.dashed, "colour": k if curve.colour is None else curve.colour,
+        }
+        for k, curve in enumerate(panel.curves)
+    ]  # fmt: skip
     bars = [
         {"name": bar.name, "states": [[each.start, each.end, each.kind] for each in bar.states], "marks": list(bar.marks)}
         for bar in panel.bars

@@ -11,7 +11,7 @@ from flexmbs.dynamics.work import make_work
 from flexmbs.initial.contradiction import row_owners
 from flexmbs.model.parts import constraining
 from flexmbs.page.html import Picture
-from flexmbs.page.style import house_style, svg_image
+from flexmbs.report.still import pattern_drawing
 from flexmbs.results.block_system import BlockSystem, bordered, bordered_by_items
 from flexmbs.results.joints import path_coordinates
 from flexmbs.system.names import velocity_names
@@ -92,10 +92,5 @@ def _picture(solution: SolutionData) -> Picture | None:
     found = pattern(solution)
     if found is None:
         return None
-    with house_style():
-        axes = found.plot()
-        axes.set_title("")
-        axes.tick_params(axis="x", labelrotation=90)
-        source = svg_image(axes.figure)  # type: ignore[arg-type]
     caption = "Entries that are not zero at the first output: M and, below and beside it, G, by joints, bodies and constraints."
-    return Picture(source, "Block pattern of the equations", caption)
+    return Picture(pattern_drawing(found), "Block pattern of the equations", caption)

@@ -9,6 +9,8 @@ import tomllib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from flexmbs.diagnosis.planar import planar_line
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
@@ -16,8 +18,9 @@ from flexmbs.files.output import write_text
 from flexmbs.initial.initial_state import InitialState
 from flexmbs.model.check_topology import degree_of_freedom_lines
 from flexmbs.page.chart import chart
+from flexmbs.page.drawings import deformed_drawing, field_drawing
 from flexmbs.page.html import Picture, number, rendered
-from flexmbs.page.style import png_image
+from flexmbs.page.panels import readable
 from flexmbs.player.markup import player_code
 from flexmbs.player.plots import plots
 from flexmbs.player.scene import Extras, scene, scene_text
@@ -25,10 +28,11 @@ from flexmbs.player.solids import Solid
 from flexmbs.report.contacts import contact_section
 from flexmbs.report.curves import SECTIONS, Section
 from flexmbs.report.equations import equations
-from flexmbs.report.plots import Plots
+from flexmbs.report.still import motion_drawing
+from flexmbs.report.stress_pictures import surface_values
 from flexmbs.results.impact_steps import between_impacts
 from flexmbs.results.joints import path_coordinates
-from flexmbs.results.stress_summary import stress_reports
+from flexmbs.results.stress_summary import PASCALS, stress_reports
 from flexmbs.results.summary import body_mass, summary
 from flexmbs.system.check import PASS, WARN
 
@@ -56,7 +60,7 @@ def page(solution: SolutionData, numbers: dict[str, Any], solids: Sequence[Solid
     """The HTML text; everything from the model is escaped."""
     sections, contacts = _sections(solution), contact_section(solution)
     curves = {anchor: panels for anchor, (_, panels) in sections.items()}
-    own = contacts.panels if contacts else []
+    own = readable(contacts.panels) if contacts else []
     return rendered(
         "flexmbs.report",
         "report.html",
@@ -99,19 +103,24 @@ def _tiles(solution: SolutionData, numbers: dict[str, Any]) -> list[tuple[str, s
 
 def _motion(solution: SolutionData) -> Picture:
     caption = "Bodies at equal time intervals, the last one darkest, with the paths of the free frames; deflections to scale."
-    return Picture(png_image(Plots(solution).motion()), "The mechanism at several instants", caption)
+    return Picture(motion_drawing(solution), "The mechanism at several instants", caption)
 
 
 def _sections(solution: SolutionData) -> dict[str, tuple[Section, list[Panel]]]:
     """The sections with curves and their panels, by anchor."""
     found = ((section, section.panels(solution)) for section in SECTIONS)
-    return {section.anchor: (section, panels) for section, panels in found if panels}
+    return {section.anchor: (section, readable(panels)) for section, panels in found if panels}
 
 
 def _stress_picture(solution: SolutionData, body: str) -> str | None:
     """The picture's data URL; None without triangles to draw."""
     surface = solution.compiled.data[body].surface
-    return png_image(Plots(solution).stress(body)) if surface is not None and len(surface.triangles) else None
+    if surface is None or not len(surface.triangles):
+        return None
+    view = solution.body(body).stress.glance
+    spots = view.hot_spots()
+    values = PASCALS * surface_values(view.field(spots[0].time), surface.node_ids)
+    return field_drawing(surface, values, "MPa", np.array([spot.position for spot in spots]))
 
 
 def _model(solution: SolutionData) -> dict[str, Any]:
@@ -202,4 +211,6 @@ def _mode_pictures(solution: SolutionData, body: str) -> list[Picture]:
         return []
     drawn = range(min(data.nf, MODES_DRAWN))
     titles = [f"Mode {k + 1} · {number(float(data.modes.frequency[k]))} Hz" for k in drawn]
-    return [Picture(png_image(Plots(solution).mode(body, k)), f"{titles[k]} of {data.name}", titles[k]) for k in drawn]
+    shapes = [data.surface.phi[:, :, k] for k in drawn]
+    images = [deformed_drawing(data.surface, u, np.linalg.norm(u, axis=1)) for u in shapes]
+    return [Picture(images[k], f"{titles[k]} of {data.name}", titles[k]) for k in drawn]

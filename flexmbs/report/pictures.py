@@ -24,14 +24,14 @@ def motion_picture(solution: SolutionData) -> Figure:
     from matplotlib.figure import Figure
 
     pick = np.unique(np.linspace(0, len(solution.t) - 1, INSTANTS).astype(int))
-    points = {name: _body_points(solution, name, pick) for name in solution.bodies}
+    points = {name: body_points(solution, name, pick) for name in solution.bodies}
     everything = np.concatenate([values.reshape(-1, 3) for values in points.values()] + [np.zeros((1, 3))])
-    axes = _plane_of(everything, np.asarray(solution.compiled.model.gravity))
+    axes = plane_of(everything, np.asarray(solution.compiled.model.gravity))
     with house_style():
         figure = Figure(figsize=(8.6, 4.4))
         figure.set_layout_engine("none")
         ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-        for path in _free_paths(solution):
+        for path in free_paths(solution):
             ax.plot(*(path @ axes.T)[:, :2].T, color=PALETTE[1], linewidth=1.1, zorder=50)
         for k in range(len(pick)):
             shade = 0.86 - 0.62 * (k / max(len(pick) - 1, 1)) ** 1.4
@@ -44,7 +44,7 @@ def motion_picture(solution: SolutionData) -> Figure:
     return figure
 
 
-def _plane_of(points: FloatArray, gravity: FloatArray) -> FloatArray:
+def plane_of(points: FloatArray, gravity: FloatArray) -> FloatArray:
     """View normal to the plane of largest spread of the points, with gravity downwards."""
     spread, directions = np.linalg.eigh(np.cov(points.T) + 1e-30 * np.eye(3))
     up = -gravity if np.linalg.norm(gravity) > 0.0 else directions[:, 1]
@@ -58,7 +58,7 @@ def _plane_of(points: FloatArray, gravity: FloatArray) -> FloatArray:
     return view_axes(across, np.asarray(up, float))
 
 
-def _body_points(solution: SolutionData, name: str, pick: np.ndarray) -> FloatArray:
+def body_points(solution: SolutionData, name: str, pick: np.ndarray) -> FloatArray:
     """World positions (instants, points, 3): surface nodes of a flexible body, else frames and the origin."""
     body = solution.body(name)
     data = solution.compiled.data.get(name)
@@ -96,7 +96,7 @@ def _draw_body(ax: Axes, solution: SolutionData, name: str, seen: FloatArray, sh
         ax.plot(seen[:, 0], seen[:, 1], color=tone, linewidth=3.0, marker="o", markersize=5, zorder=order + 2)
 
 
-def _free_paths(solution: SolutionData) -> list[FloatArray]:
+def free_paths(solution: SolutionData) -> list[FloatArray]:
     return [solution.frame(name).position for name in free_frames(solution)]
 
 

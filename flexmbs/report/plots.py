@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flexmbs.page.panels import Bar, Panel, limits
+from flexmbs.page.panels import Bar, Panel, limits, readable
 from flexmbs.page.solids import mode_picture
 from flexmbs.page.style import INK, MUTED, PALETTE, finish, house_style, label, panels
 from flexmbs.report import curves
@@ -84,7 +84,7 @@ def drawn(shown: list[Panel], *, height: float = 2.1) -> Figure | None:
         return None
     with house_style():
         figure, axes = panels(len(shown), height=height)
-        for ax, panel in zip(axes, shown):
+        for ax, panel in zip(axes, readable(shown)):
             ax.set_title(panel.heading)
             _draw_bars(ax, panel.bars) if panel.bars else _draw(ax, panel)
         finish(axes)

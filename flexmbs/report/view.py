@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 from flexmbs import __version__
 from flexmbs.files.output import write_text
 from flexmbs.page.html import Picture, rendered
-from flexmbs.page.style import png_image
 from flexmbs.player.markup import player_code
 from flexmbs.player.scene import NOTHING, Extras, scene, scene_text
-from flexmbs.report.pictures import motion_picture
+from flexmbs.report.still import motion_drawing
 
 if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
@@ -54,7 +53,7 @@ class View:
 
 def view(solution: SolutionData, extras: Extras = NOTHING) -> View:
     """The page of a solution."""
-    still = Picture(png_image(motion_picture(solution), dpi=110), "The mechanism", CAPTION)
+    still = Picture(motion_drawing(solution), "The mechanism", CAPTION)
     provenance = solution.run.provenance
     text = rendered(
         "flexmbs.report", "view.html", player_code(), version=__version__, date=str(provenance.get("date", "")),

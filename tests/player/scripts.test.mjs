@@ -203,7 +203,7 @@ test("marks are multiples of 1, 2 or 5", () => {
 
 test("a panel maps times and values to its places and back, and the parts in the span are drawn", () => {
   const t = Float64Array.from([0, 1, 2, 3, 4]), y = Float64Array.from([0, 10, 0, 10, 40]);
-  const panel = { title: "", logarithmic: false, more: 0, bars: [], curves: [{ name: "a", t, y, stepped: false, dashed: false }] };
+  const panel = { title: "", logarithmic: false, more: 0, bars: [], curves: [{ name: "a", t, y, stepped: false, dashed: false, colour: 0 }] };
   const view = { panel, span: [0, 3], ends: null, whole: false, hidden: new Set() };
   const at = placesOf(view, 600);
   near([at.time(at.x(1.7)), at.value(at.y(3))], [1.7, 3]);

@@ -1,7 +1,7 @@
 // One panel drawn in SVG: grid, curves, bars of states, marks; the same look as page/chart.py, at the width of the page.
 import { commonPower, limits, marks, numberText, powerOfTen } from "./ticks.js";
 
-/** @typedef {{name: string, t: Float64Array, y: Float64Array, stepped: boolean, dashed: boolean}} ChartCurve */
+/** @typedef {{name: string, t: Float64Array, y: Float64Array, stepped: boolean, dashed: boolean, colour: number}} ChartCurve */
 /** @typedef {{name: string, states: [number, number, string][], marks: number[]}} ChartBar */
 /** @typedef {{title: string, logarithmic: boolean, more: number, curves: ChartCurve[], bars: ChartBar[]}} ChartPanel */
 /** @typedef {[number, number]} Span */
@@ -99,13 +99,16 @@ export function draw(svg, view, at) {
   if (!panel.bars.length) levels(svg, view, at);
   const inside = drawn("g", { "clip-path": `url(#${clip})` });
   svg.append(inside);
-  panel.curves.forEach((curve, k) => {
-    if (!hidden.has(curve.name)) inside.append(drawn("path", { class: `line c${k % CHART.colours}${curve.dashed ? " dashed" : ""}`, d: pathOf(curve, view, at) }));
-  });
+  for (const curve of panel.curves) if (!hidden.has(curve.name)) inside.append(drawn("path", { class: `line ${look(curve)}`, d: pathOf(curve, view, at) }));
   panel.bars.forEach((bar, k) => states(svg, inside, bar, CHART.top + CHART.row * k, at));
 }
 
 let clips = 0;
+
+/** @param {ChartCurve} curve @returns {string} its classes */
+export function look(curve) {
+  return `c${curve.colour % CHART.colours}${curve.dashed ? " dashed" : ""}`;
+}
 
 /** @param {SVGElement} svg @param {ChartView} view @param {ChartPlaces} at lines of equal values with their labels */
 function levels(svg, { panel }, at) {

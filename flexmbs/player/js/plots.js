@@ -1,6 +1,6 @@
 // The plots of a page: values under the pointer, one cursor of time, zoom by dragging, legends that switch curves.
 import { decoded, inflated } from "./arrays.js";
-import { CHART, draw, drawn, placesOf, valueAt } from "./chart.js";
+import { CHART, draw, drawn, look, placesOf, valueAt } from "./chart.js";
 import { numberText } from "./ticks.js";
 
 /** @typedef {import("./arrays.js").Stored} Stored */
@@ -8,7 +8,7 @@ import { numberText } from "./ticks.js";
 /** @typedef {import("./chart.js").ChartView} ChartView */
 /** @typedef {import("./chart.js").ChartPlaces} ChartPlaces */
 /** @typedef {import("./chart.js").Span} Span */
-/** @typedef {{name: string, t: Stored, y: Stored, stepped: boolean, dashed: boolean}} StoredCurve */
+/** @typedef {{name: string, t: Stored, y: Stored, stepped: boolean, dashed: boolean, colour: number}} StoredCurve */
 /** @typedef {Omit<ChartPanel, "curves"> & {curves: StoredCurve[]}} StoredPanel */
 /** @typedef {{figures: Record<string, StoredPanel[]>, span: Span, data: string}} Plots */
 
@@ -82,8 +82,8 @@ export class Plot {
   dress() {
     const { panel, hidden } = this.view;
     this.head.append(made("b", "", panel.title));
-    panel.curves.forEach((curve, k) => {
-      const key = made("button", `key c${k % CHART.colours}${curve.dashed ? " dashed" : ""}`, curve.name);
+    panel.curves.forEach((curve) => {
+      const key = made("button", `key ${look(curve)}`, curve.name);
       key.setAttribute("type", "button");
       key.setAttribute("aria-pressed", String(!hidden.has(curve.name)));
       key.addEventListener("click", () => document.dispatchEvent(new CustomEvent("flexmbs:toggle", { detail: { figure: this.figure, name: curve.name } })));
@@ -218,11 +218,11 @@ export class Plot {
     const time = at.time(place[0]);
     vertical(/** @type {SVGElement} */ (this.crosshair), place[0], at);
     const rows = [made("div", "", `t = ${numberText(time)} s`)];
-    panel.curves.forEach((curve, k) => {
+    panel.curves.forEach((curve) => {
       if (hidden.has(curve.name) || !curve.t.length || time < curve.t[0] || time > curve.t[curve.t.length - 1]) return;
       const value = valueAt(curve.t, curve.y, time, curve.stepped);
-      rows.push(made("div", `key c${k % CHART.colours}${curve.dashed ? " dashed" : ""}`, `${curve.name}: ${numberText(value)}`));
-      this.dots?.append(drawn("circle", { class: `dot c${k % CHART.colours}`, cx: place[0], cy: at.y(panel.logarithmic ? Math.log10(value) : value), r: 3.5 }));
+      rows.push(made("div", `key ${look(curve)}`, `${curve.name}: ${numberText(value)}`));
+      this.dots?.append(drawn("circle", { class: `dot ${look(curve)}`, cx: place[0], cy: at.y(panel.logarithmic ? Math.log10(value) : value), r: 3.5 }));
     });
     for (const bar of panel.bars) {
       const state = bar.states.find(([start, end]) => start <= time && time <= end);

@@ -1,0 +1,116 @@
+"""Pictures of solids for a page, drawn without a plotting program: pixels of the solid, texts and lines over them in SVG."""
+
+from __future__ import annotations
+
+import base64
+import html
+from collections.abc import Sequence
+
+import numpy as np
+
+from flexmbs.flexible_body.parts import FloatArray, Surface
+from flexmbs.page.fields import EDGE, HIDDEN, SCALE, SIDES, other_side
+from flexmbs.page.html import number
+from flexmbs.page.panels import ticks
+from flexmbs.page.raster import Canvas, flat, ramp, smooth
+from flexmbs.page.solids import EXAGGERATION, LIGHT, view_of
+from flexmbs.page.style import FONTS, SHADES
+
+MODE = (400, 250)  # pixels
+WIDE, TALL, BAR = (820, 264), (410, 370), 90  # of each side of a field; of the bar of colours
+LOOK = (
+    "text{font:12px " + FONTS + ";fill:#5d6b7a}.spot{font-weight:700;fill:#1d2733}"
+    "@media(prefers-color-scheme:dark){text.on{fill:#9aa8b5}}@media print{text.on{fill:#5d6b7a}}"
+)
+
+
+def deformed_drawing(surface: Surface, u: FloatArray, value: FloatArray) -> str:
+    """The surface moved by u (N, 3), exaggerated, coloured by a value (N,) ≥ 0, over the undeformed body in grey: data URL."""
+    size, largest = float(np.linalg.norm(np.ptp(surface.nodes, axis=0))), float(np.linalg.norm(u, axis=1).max())
+    axes = view_of(surface)
+    rest = surface.nodes @ axes.T
+    moved = rest + u @ axes.T * (EXAGGERATION * size / max(largest, 1e-300))
+    canvas = Canvas(np.vstack([rest, moved]), *MODE)
+    canvas.draw(rest[surface.triangles], flat(np.full((len(surface.triangles), 3), 0.80)))
+    canvas.clear_depth()
+    level = value[surface.triangles].mean(axis=1) / max(float(value.max()), 1e-300)
+    table = ramp(SHADES)
+    canvas.draw(moved[surface.triangles], flat(shaded(table[(level * (len(table) - 1)).astype(int)], moved[surface.triangles])))
+    return png_url(canvas)
+
+
+def field_drawing(surface: Surface, values: FloatArray, label: str, marks: FloatArray) -> str:
+    """Values (N,) at the surface's nodes as colours of the bar, from zero to the largest, from two opposite sides; ``marks``
+    (m, 3) that nothing hides are numbered from 1: data URL."""
+    largest = max(float(values.max(initial=0.0)), 1e-300)
+    above = view_of(surface)
+    size = float(np.linalg.norm(np.ptp(surface.nodes, axis=0)))
+    long = bool(np.ptp(surface.nodes @ above[0]) > 1.6 * np.ptp(surface.nodes @ above[1]))
+    width, height = WIDE if long else TALL
+    parts, table = [], ramp(SCALE)
+    for k, axes in enumerate((above, other_side(above))):
+        x, y = (0, k * height) if long else (k * width, 0)
+        canvas, seen = Canvas(surface.nodes @ axes.T, width, height), surface.nodes @ axes.T
+        canvas.draw(seen[surface.triangles], smooth(values[surface.triangles] / largest, table))
+        canvas.outline(EDGE * size)
+        parts.append(f'<g transform="translate({x} {y})">{image(canvas)}{_numbers(canvas, marks @ axes.T, HIDDEN * size)}')
+        parts.append(f'<text class="on" x="6" y="16">{SIDES[k]}</text></g>')
+    total = (width, 2 * height) if long else (2 * width, height)
+    return svg_url((total[0] + BAR, total[1]), [*parts, _bar(total[0] + 12, total[1], largest, label)])
+
+
+def _numbers(canvas: Canvas, marks: FloatArray, tolerance: float) -> str:
+    """A number at each mark that is not hidden."""
+    found = []
+    for k, mark in enumerate(marks):
+        if canvas.visible(mark, tolerance):
+            x, y = canvas.place(mark)
+            found.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="#1d2733" stroke="#fff"/>')
+            wide = 8 + 7 * len(str(k + 1))
+            found.append(
+                f'<rect x="{x + 4:.1f}" y="{y - 16:.1f}" width="{wide}" height="15" rx="3" fill="#fff" fill-opacity=".8"/>'
+            )
+            found.append(f'<text class="spot" x="{x + 8:.1f}" y="{y - 4:.1f}">{k + 1}</text>')
+    return "".join(found)
+
+
+def _bar(x: float, height: float, largest: float, label: str) -> str:
+    """The bar of colours with its numbers."""
+    top, tall = 46, height - 76
+    steps = [f'<stop offset="{k / (len(SCALE) - 1):.3f}" stop-color="{colour}"/>' for k, colour in enumerate(reversed(SCALE))]
+    texts = [
+        f'<text class="on" x="{x + 22}" y="{top + tall * (1 - value / largest) + 4:.1f}">{number(round(value, 12))}</text>'
+        for value in ticks(0.0, largest, 6)
+    ]
+    return (
+        f'<defs><linearGradient id="bar" x1="0" y1="0" x2="0" y2="1">{"".join(steps)}</linearGradient></defs>'
+        f'<rect x="{x}" y="{top}" width="14" height="{tall}" rx="2" fill="url(#bar)"/>'
+        f'<text class="on" x="{x}" y="{top - 14}">{html.escape(label)}</text>{"".join(texts)}'
+    )
+
+
+def shaded(colours: FloatArray, corners: FloatArray) -> FloatArray:
+    """Colours (T, 3) of triangles (T, 3, 3), brighter towards the light."""
+    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    light = np.asarray(LIGHT) / np.linalg.norm(LIGHT)
+    bright = 0.72 + 0.33 * np.clip(normal @ light / np.maximum(np.linalg.norm(normal, axis=1), 1e-300), 0.0, 1.0)
+    return np.asarray(np.clip(colours * bright[:, None], 0.0, 1.0))
+
+
+def image(canvas: Canvas) -> str:
+    """The pixels as an element of an SVG."""
+    return f'<image width="{canvas.width}" height="{canvas.height}" href="{png_url(canvas)}"/>'
+
+
+def png_url(canvas: Canvas) -> str:
+    """The pixels as a data URL."""
+    return "data:image/png;base64," + base64.b64encode(canvas.png()).decode()
+
+
+def svg_url(size: tuple[float, float], parts: Sequence[str]) -> str:
+    """Elements as the data URL of an SVG of a size in pixels."""
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{size[0]:g}" height="{size[1]:g}" viewBox="0 0 {size[0]:g} {size[1]:g}">'
+    )
+    text = f"{head}<style>{LOOK}</style>{''.join(parts)}</svg>"
+    return "data:image/svg+xml;base64," + base64.b64encode(text.encode()).decode()
