@@ -38,7 +38,7 @@ def model_text(model: "ModelData", folder: Path, *, complete: bool = True, allow
     if model.run is not None:
         lines += ["", "[run]", *writer.pairs(model.run, ("run",))]
     if writer.problems and complete:
-        raise InputError(*map(str, writer.problems))
+        raise InputError(*dict.fromkeys(map(str, writer.problems)))
     return "\n".join(lines) + "\n"
 
 
@@ -121,6 +121,9 @@ class Writer:
         """A function by its name; other values are only described."""
         if isinstance(value, StandIn) and (not self.complete or ":" in value.text):
             return text_of(value.text)
+        if reason := getattr(value, "not_in_files", ""):
+            self.problems.append(Problem((), str(reason)))
+            return text_of(f"<function {type(value).__name__}>")
         if callable(value):
             try:
                 return text_of(function_text(value))

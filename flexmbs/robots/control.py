@@ -9,7 +9,8 @@ actuators add their slope times the change.
 
 import abc
 import functools
-from typing import final
+from collections.abc import Callable
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,6 +25,7 @@ from flexmbs.robots.links import Motor
 from flexmbs.robots.paths import Path
 from flexmbs.robots.robot import Robot
 
+NOT_IN_FILES = "a model file does not hold a robot's controller; save robot.model, and call controlled(robot, controller) again"
 SLIDING = 1e-3  # rad/s or m/s, at which Coulomb friction in a model reaches tanh(1) of its value
 
 
@@ -116,9 +118,9 @@ def controlled(robot: Robot, controller: Controller) -> Model:
     model, loop = copy_of(robot.model), _Loop(controller, robot.n)
     ends = list(enumerate(robot.tree.coordinates))
     for i, (joint, number) in ends:
-        model.add(JointTorque(f"sensor {robot.coordinates[i]}", joint, functools.partial(loop.sense, i), coordinate=number))
+        model.add(JointTorque(f"sensor {robot.coordinates[i]}", joint, _of_controller(loop.sense, i), coordinate=number))
     for i, (joint, number) in ends:
-        model.add(JointTorque(f"motor {robot.coordinates[i]}", joint, functools.partial(loop.act, i), coordinate=number))
+        model.add(JointTorque(f"motor {robot.coordinates[i]}", joint, _of_controller(loop.act, i), coordinate=number))
     for i, (joint, number) in ends:
         motor = robot.motors.get(joint, Motor())
         if motor.inertia and motor.gear:
@@ -128,7 +130,7 @@ def controlled(robot: Robot, controller: Controller) -> Model:
             c = motor.gear**2 * motor.viscous
             model.add(JointSpring(f"viscous friction {robot.coordinates[i]}", joint, c=c, coordinate=number))
         if any(motor.coulomb):
-            law = functools.partial(_coulomb, *(abs(motor.gear * T) for T in motor.coulomb))
+            law = _of_controller(_coulomb, *(abs(motor.gear * T) for T in motor.coulomb))
             model.add(JointTorque(f"friction {robot.coordinates[i]}", joint, law, coordinate=number))
     return model
 
@@ -184,6 +186,13 @@ class _Loop:
         if found.shape != self.q.shape:
             raise InputError(f"{item}: must be {len(self.q)} joint forces, not the shape {found.shape}")
         return found
+
+
+def _of_controller(function: Callable[..., float], *given: Any) -> Callable[..., float]:
+    """A function with its first arguments, and why a model file does not hold it."""
+    made = functools.partial(function, *given)
+    made.not_in_files = NOT_IN_FILES  # type: ignore[attr-defined]
+    return made
 
 
 def _coulomb(up: float, down: float, t: float, x: float, v: float) -> float:

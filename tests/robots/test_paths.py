@@ -173,6 +173,15 @@ def test_pd_with_gravity_comes_to_rest_at_its_goal() -> None:
     np.testing.assert_allclose(run.joint("joint1").effort[-1, 0], robot.gravity_forces(A)[0], rtol=1e-9)
 
 
+def test_a_model_file_does_not_hold_a_controller() -> None:
+    robot = arm()
+    model = controlled(robot, PDGravity(robot, Quintic(A, A, 1.0), kp=100.0, kd=10.0))
+    with pytest.raises(fm.InputError, match=r"^a model file does not hold a robot's controller; save robot\.model") as error:
+        model.to_toml()
+    assert len(error.value.problems) == 1
+    assert "motor joint1" in model.to_toml(complete=False)
+
+
 def test_feedforward_follows_up_to_the_error_of_the_integrator() -> None:
     """The inverse dynamics of the path keep the robot on it: the error decreases with the square of the step."""
     robot, path = arm(), Quintic(A, B, 0.1)
