@@ -40,3 +40,24 @@ def test_reports_are_those_of_their_own_function() -> None:
     REPORT(again)(2, 3)
     REPORT(kept[0][2])(5, 3)
     assert heard == [(-1, 2, 3), (5, 5, 3)]
+
+
+def test_code_outlives_borrowers_in_a_cycle() -> None:
+    """Collected together, borrowers give their code back; what holds it must not be collected with them."""
+    from flexmbs._jit import reported as module
+
+    heard: list[int] = []
+    checked, report = CHECKED(lambda x, out: 1), REPORT(lambda x, out: heard.append(x))
+    lent = []
+    while module._free:  # all code that exists is lent
+        lent.append(module.reported(address(checked), address(report)))
+    some: list[object] = [module.reported(address(checked), address(report)) for _ in range(module.AT_ONCE)]
+    some.append(some)
+    code = [each[0] for each in some[:-1]]  # type: ignore[index]
+    del some
+    gc.collect()
+    again = [module.reported(address(checked), address(report)) for _ in range(len(code))]
+    for place, _ in again:
+        REPORT(place)(4, 0)
+    assert {place for place, _ in again} & set(code)
+    assert heard == [4] * len(again)

@@ -16,16 +16,17 @@ AT_ONCE = 16  # functions made together
 class Lent:
     """A function ``void f(x, out)`` at ``address``, until this object is dropped."""
 
-    def __init__(self, free: list[tuple[int, np.ndarray, Any]], checked: int, report: int) -> None:
+    def __init__(self, free: list[tuple[int, np.ndarray]], checked: int, report: int) -> None:
         self._free, self._own = free, free.pop()
-        self.address, targets, _ = self._own
+        self.address, targets = self._own
         targets[:] = checked, report
 
     def __del__(self) -> None:
         self._free.append(self._own)
 
 
-_free: list[tuple[int, np.ndarray, Any]] = []  # address, its row of the table, what keeps it alive
+_free: list[tuple[int, np.ndarray]] = []  # address and its row of the table
+_engines: list[Any] = []  # kept for good: collected together with the last borrower, one would take its code away
 
 
 def reported(checked: int, report: int) -> tuple[int, Any]:
@@ -37,7 +38,7 @@ def reported(checked: int, report: int) -> tuple[int, Any]:
     return lent.address, lent
 
 
-def _made() -> list[tuple[int, np.ndarray, Any]]:
+def _made() -> list[tuple[int, np.ndarray]]:
     word, void = ir.IntType(64), ir.VoidType()
     module = ir.Module("reported")
     module.triple = llvmlite.binding.get_process_triple()
@@ -53,7 +54,8 @@ def _made() -> list[tuple[int, np.ndarray, Any]]:
     machine = llvmlite.binding.Target.from_triple(module.triple).create_target_machine(jit=True)
     engine = llvmlite.binding.create_mcjit_compiler(llvmlite.binding.parse_assembly(str(module)), machine)
     engine.finalize_object()
-    return [(int(engine.get_function_address(f"reported{k}")), row, (engine, table)) for k, row in enumerate(table)]
+    _engines.append(engine)
+    return [(int(engine.get_function_address(f"reported{k}")), row) for k, row in enumerate(table)]
 
 
 def _call(builder: Any, place: int, result: Any, arguments: Any) -> Any:
