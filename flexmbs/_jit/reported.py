@@ -39,6 +39,8 @@ def reported(checked: int, report: int) -> tuple[int, Any]:
 
 
 def _made() -> list[tuple[int, np.ndarray]]:
+    llvmlite.binding.initialize_native_target()
+    llvmlite.binding.initialize_native_asmprinter()
     word, void = ir.IntType(64), ir.VoidType()
     module = ir.Module("reported")
     module.triple = llvmlite.binding.get_process_triple()

@@ -124,9 +124,13 @@ def _scale(solution: SolutionData) -> list[Check]:
     """Machines so small that limits in metres are not small beside them."""
     if not (solution.overlaps or solution.compiled.n_constraints):
         return []
-    places = np.linalg.norm(solution.compiled.system.frames.x, axis=1)
+    system = solution.compiled.system
+    heavy = system.bodies.mass > 0.0
+    radius = np.sqrt(
+        np.abs(system.bodies.second[heavy]).reshape(heavy.sum(), -1).max(axis=1, initial=0.0) / system.bodies.mass[heavy]
+    )
     far = [float(np.abs(solution.body(name).position).max(initial=0.0)) for name in solution.bodies]
-    size = max(float(places.max(initial=0.0)), *far)
+    size = max(float(np.linalg.norm(system.frames.x, axis=1).max(initial=0.0)), float(radius.max(initial=0.0)), *far)
     if not 0.0 < size < SMALLEST:
         return []
     text = f"the model is {size:.1e} m large; overlaps, drift and gaps that count as closed are judged in metres, to 1e-9 … 1e-6"

@@ -37,7 +37,7 @@ def test_three_periods(omega: float, integrator: str, steps: int | None, toleran
 def test_machines_too_small_for_limits_in_metres_are_reported() -> None:
     for size, status in ((1e-9, "WARN"), (1e-2, "PASS")):
         model = fm.Model("drop", gravity=(0.0, 0.0, -9.81))
-        ball = model.add(fm.RigidBody("ball", mass=1.0, inertia=(1.0, 1.0, 1.0)))
+        ball = model.add(fm.PointMass("ball", mass=1.0))
         model.add(fm.Prismatic("guide", model.ground, ball, axis="z", q0=size))
         model.add(fm.SpherePlane("floor", model.ground, ball))
         run = fm.simulate(model, t_end=0.5 * (2.0 * size / 9.81) ** 0.5, integrator="event-driven")
