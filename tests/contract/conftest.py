@@ -13,7 +13,13 @@ from flexmbs._jit import COMPILED
 
 BOTH_WAYS = ("test_formalisms.py", "test_penalty_formalism.py", "test_redundant_contacts.py")
 FILES = (path.name for path in pathlib.Path(__file__).parent.glob("test_*.py"))
-COMPILED_ALONE = ("test_differential.py", "test_new_constraint.py", "test_new_force.py", "test_new_motion.py")
+COMPILED_ALONE = (
+    "test_differential.py",
+    "test_step_counts.py",
+    "test_new_constraint.py",
+    "test_new_force.py",
+    "test_new_motion.py",
+)
 collect_ignore = [name for name in FILES if name not in BOTH_WAYS + COMPILED_ALONE] if COMPILED else list(COMPILED_ALONE)
 
 
