@@ -1,5 +1,6 @@
 """Tangents of the equations against extrapolated differences: every kind of force and of joint law, in random models."""
 
+import contextlib
 import dataclasses
 import warnings
 from collections.abc import Callable
@@ -15,7 +16,8 @@ from flexmbs.model.laws import JointLaw
 from flexmbs.results.state import State
 from flexmbs.studies.tangent import Tangents, evaluate, tangents
 
-KINDS = [label for label in registered() if label.split(" ")[0] in ("forces", "joint")]
+# `linearize` takes no user functions of reactions
+KINDS = [label for label in registered() if label.split(" ")[0] in ("forces", "joint") and label != "forces user-friction"]
 SEEDS = 200
 HALVINGS = 6
 
@@ -62,9 +64,10 @@ def changed(state: State, direction: int, step: float) -> State:
 def without_contacts(kind: str) -> fm.Model:
     """The first random model with a kind that can be linearized as a whole."""
     for seed in range(SEEDS):
-        model = any_model(7000 + seed, kind).model
-        if not model.contacts:
-            return model
+        with contextlib.suppress(ValueError):  # no model of this seed
+            model = any_model(7000 + seed, kind).model
+            if not model.contacts and not any(isinstance(force, fm.UserFriction) for force in model.forces.values()):
+                return model
     raise ValueError(f"no model with {kind} in {SEEDS} seeds")
 
 
@@ -125,7 +128,7 @@ def test_springs_shorter_than_the_model(length: float) -> None:
 
 
 def test_all_kinds_are_compared() -> None:
-    assert len(KINDS) == len(Force.kinds) + len(JointLaw.kinds)
+    assert len(KINDS) == len(Force.kinds) - 1 + len(JointLaw.kinds)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -138,8 +141,10 @@ def test_tangents_are_those_of_small_steps(kind: str) -> None:
     found = tangents(state)
     assert not found.corners
     assert not found.rough.any()
-    for direction, slope in enumerate(of_results(found)):
+    slopes = list(of_results(found))
+    round_off = 1e-10 * max(float(np.abs(slope).max()) for slope in slopes)
+    for direction, slope in enumerate(slopes):
         expected, error = extrapolated(lambda step, k=direction: results(changed(state, k, step)), 2e-3)
         scale = np.abs(expected).max() + np.abs(results(state)).max()
-        np.testing.assert_allclose(slope, expected, rtol=1e-6, atol=float(1e-7 * scale + 10.0 * error.max()))
-        assert error.max() < 1e-4 * scale
+        np.testing.assert_allclose(slope, expected, rtol=1e-6, atol=float(1e-7 * scale + 10.0 * error.max() + round_off))
+        assert error.max() < 1e-4 * scale + round_off
