@@ -137,7 +137,9 @@ def test_tangents_are_those_of_small_steps(kind: str) -> None:
         warnings.simplefilter("ignore", fm.AssemblyWarning)
         state = fm.state(without_contacts(kind))
     rng = np.random.default_rng(5)
-    state = dataclasses.replace(state, z=0.1 * rng.normal(size=len(state.z)))
+    # `linearize` takes friction of reactions at rest alone
+    loaded = state.compiled.system.forces.joint.loaded.any()
+    state = dataclasses.replace(state, s=0.0 * state.s if loaded else state.s, z=0.1 * rng.normal(size=len(state.z)))
     found = tangents(state)
     assert not found.corners
     assert not found.rough.any()
