@@ -134,7 +134,7 @@ def test_62_characters_that_the_output_cannot_show_are_replaced(
     sys.stderr.flush()
     shown, errors = (stream.getvalue().decode(encoding) for stream in told)
     assert f"Drehmoment {'λ → 電' if encoding == 'utf-8' else '? ? ?'}" in shown
-    assert f"error: list: unknown family '{'λ' if encoding == 'utf-8' else '?'}'; known: bodies" in errors
+    assert f"error: list: unknown family or kind '{'λ' if encoding == 'utf-8' else '?'}'; families: bodies" in errors
 
 
 def test_62_the_plainest_of_systems(tmp_path: Path) -> None:
