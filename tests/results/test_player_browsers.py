@@ -38,10 +38,10 @@ def rod(name: str) -> fm.RigidBody:
     return fm.RigidBody(name, mass=0.1, inertia=(1e-3, 1e-3, 1e-3), frames={"end": (0.3, 0.0, 0.0)})
 
 
-def seen(browser: str, path: Path, *, screen: bool) -> dict[str, Any]:
-    """What `browser.mjs` reports."""
+def seen(script: str, browser: str, path: Path, *, screen: bool) -> dict[str, Any]:
+    """What a script reports of a page."""
     wrapped = [str(SCREEN), "-a", "-s", "-screen 0 1280x900x24"] if screen else []
-    command = [*wrapped, str(NODE), str(TESTS / "browser.mjs"), browser, str(BROWSERS[browser]), str(path), str(MODULES.parent)]
+    command = [*wrapped, str(NODE), str(TESTS / script), browser, str(BROWSERS[browser]), str(path), str(MODULES.parent)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=180)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])  # type: ignore[no-any-return]
@@ -53,7 +53,7 @@ def test_the_report_plays(browser: str, report: tuple[Path, fm.Solution]) -> Non
     if not BROWSERS[browser] or (browser == "firefox" and not SCREEN):
         pytest.skip(f"{browser} is not installed, or no virtual screen for it")
     path, solution = report
-    found = seen(browser, path, screen=browser == "firefox")
+    found = seen("browser.mjs", browser, path, screen=browser == "firefox")
     assert (found["messages"], found["requests"]) == ([], [])
     assert found["live"], found["note"]
     assert found["shown"] > 50  # colours: the picture is not blank
@@ -84,7 +84,7 @@ def test_the_report_plays(browser: str, report: tuple[Path, fm.Solution]) -> Non
 @needs_node
 @pytest.mark.skipif(FIREFOX is None, reason="Firefox is not installed")
 def test_without_webgl_the_still_picture_stays(report: tuple[Path, fm.Solution]) -> None:
-    found = seen("firefox", report[0], screen=False)
+    found = seen("browser.mjs", "firefox", report[0], screen=False)
     if found["live"]:
         pytest.skip("Firefox has WebGL 2 without a screen here")
     assert "WebGL 2 is not available" in found["note"]

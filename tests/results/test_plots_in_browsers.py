@@ -1,15 +1,12 @@
 """The plots of a page answer a real mouse, in Chromium and Firefox; skipped as `test_player_browsers` is."""
 
-import json
 import shutil
-import subprocess
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from runs import hanging
-from test_player_browsers import BROWSERS, MODULES, NODE, SCREEN, TESTS, needs_node
+from test_player_browsers import BROWSERS, SCREEN, needs_node, seen
 
 import flexmbs as fm
 
@@ -26,22 +23,13 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, fm.Solution]
     return path, solution
 
 
-def seen(browser: str, path: Path) -> dict[str, Any]:
-    """What `plots.mjs` reports."""
-    screen = [str(SCREEN), "-a", "-s", "-screen 0 1280x900x24"] if browser == "firefox" else []
-    command = [*screen, str(NODE), str(TESTS / "plots.mjs"), browser, str(BROWSERS[browser]), str(path), str(MODULES.parent)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=180)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(done.stdout.splitlines()[-1])  # type: ignore[no-any-return]
-
-
 @needs_node
 @pytest.mark.parametrize("browser", BROWSERS)
 def test_plots_answer(browser: str, report: tuple[Path, fm.Solution]) -> None:
     if not BROWSERS[browser] or (browser == "firefox" and not (SCREEN and shutil.which("Xvfb"))):
         pytest.skip(f"{browser} is not installed, or no virtual screen for it")
     path, solution = report
-    found = seen(browser, path)
+    found = seen("plots.mjs", browser, path, screen=browser == "firefox")
     assert (found["messages"], found["requests"]) == ([], [])
     assert len(found["start"]["widths"]) == 1  # time axes are in line
     (values,) = found["hover"]["values"]
