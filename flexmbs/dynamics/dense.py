@@ -15,7 +15,7 @@ from flexmbs._jit.address import packed
 from flexmbs.algebra.blocks import COLUMN, DIAGONAL, NEIGHBOUR, OFFSET, PLACE, SIGN, SIZE
 from flexmbs.dynamics.equations import residual
 from flexmbs.dynamics.kkt import kkt_blocks
-from flexmbs.system.records import Evaluation, System, Work
+from flexmbs.system.records import Evaluation, Loads, System, Work
 
 
 @called
@@ -95,18 +95,19 @@ class Terms(NamedTuple):
 
 def terms(
     system: System, work: Work, t: float, q: np.ndarray, s: np.ndarray, z: np.ndarray | None = None,
-    loads: np.ndarray | float = 0.0,
+    loads: Loads | None = None,
 ) -> Terms:  # fmt: skip
     """The equations of motion M ṡ = k + Gᵀ λ, G ṡ = γ of a state (t, q, s, force states z) in dense form (theory, section 23).
 
-    ``loads``: of the joint forces that depend on reactions (`flexmbs.dynamics.joint_loads`); by default there are none.
+    ``loads``: those of the forces that depend on reactions (`flexmbs.dynamics.joint_loads`); by default there are none.
     """
-    work.loads[:, :4] = loads
+    if loads is not None:
+        work.loads.joint[:, :4], work.loads.read[:, :6] = loads.joint[:, :4], loads.read[:, :6]
     ns, nc, nz = (int(n) for n in system.layout[2:])
     M, G = np.zeros((ns, ns)), np.zeros((nc, ns))
     here = Evaluation(q, s, work.zero, work.zero, np.zeros(nz) if z is None else z, work.r)
     dense_terms(system, work, t, here, M, G)
-    work.loads[:] = 0.0
+    work.loads.joint[:], work.loads.read[:] = 0.0, 0.0
     return Terms(M, -work.r, G, -work.gs.acceleration, work.gs.position.copy(), work.gs.velocity.copy())
 
 

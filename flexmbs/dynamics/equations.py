@@ -31,7 +31,7 @@ from flexmbs.dynamics.couplers import coupler_values
 from flexmbs.dynamics.forces import apply_forces, joint_force
 from flexmbs.dynamics.frames import modal_force, current_shapes
 from flexmbs.dynamics.inertia import inertia_force
-from flexmbs.dynamics.joint_loads import any_loaded, loads_of_primary, loads_settled
+from flexmbs.dynamics.joint_loads import any_loaded, loads_of_primary, loads_settled, read_cuts, read_primary, runaway
 from flexmbs.dynamics.kinematics import outward
 from flexmbs.dynamics.rotors import apply_rotors, rotor_loads
 from flexmbs.system.records import KINEMATICS, LOADINGS, POWER_DRIVES, POWER_LOSS, RESIDUAL, Equations, Evaluation
@@ -63,21 +63,39 @@ def kinematics_at(model, here, none, t, bodies_alone, weightless):
 @entry
 def residual_at(model, here, none, t, slopes, gathered):
     """`residual` by address; not ``gathered``: without Gᵀ λ, wrenches and forces of the single bodies as they are; `REACTIONS`:
-    joint forces loaded by reactions take those of ṡ and λ."""
+    forces that depend on reactions take those of ṡ and λ. r is NaN where none agree with the forces that they cause."""
     system, work = model.system, model.work
+    kinematics(system, work, t, here.q, here.s, here.sd)
+    if gathered != REACTIONS or system.readings.body.shape[0] == 0:
+        balance(system, work, t, here, (slopes != 0.0, gathered != 0.0, gathered == REACTIONS))
+        return 0
+    read_cuts(system, work, here.lam)
+    for turn in range(LOADINGS):
+        balance(system, work, t, here, (slopes != 0.0, True, True))
+        if read_primary(system, work):
+            return 0
+        if runaway(work):
+            break
+    for a in range(here.r.shape[0]):
+        here.r[a] = math.nan
+    return 0
+
+
+@called
+def balance(system, work, t, here, flags):
+    """r of the motion of all bodies, which is there; ``flags``: with slopes, gathered, with forces loaded by reactions."""
+    slopes, gathered, with_reactions = flags
     tree, motion = system.tree, work.motion
     q, s, r = here.q, here.s, here.r
-    with_slopes, with_reactions = slopes != 0.0, gathered == REACTIONS
     clear_energies(system, work)
     for a in range(r.shape[0]):
         r[a] = 0.0
-    kinematics(system, work, t, q, s, here.sd)
-    apply_forces(system, work, t, here, (with_slopes, with_reactions))
-    apply_contact_forces(system, work, t, q, s, with_slopes)
+    apply_forces(system, work, t, here, (slopes, with_reactions))
+    apply_contact_forces(system, work, t, q, s, slopes)
     if system.rotors.body.shape[0] > 0:
         rotor_loads(system, work, here)
         apply_rotors(system, work, q)
-    if gathered != 0.0:
+    if gathered:
         apply_constraint_forces(system, work, q, here.lam)
     for i in range(tree.parent.shape[0]):
         # shape products are kept by body: the factor of the recursion takes them from there
@@ -86,15 +104,14 @@ def residual_at(model, here, none, t, slopes, gathered):
             motion.wrench[i, a] -= motion.applied[i, a]
     for a in range(r.shape[0]):
         r[a] -= work.force[a]
-    if gathered != 0.0:
+    if gathered:
         inward(tree, work.frames, motion, q, r)
         if with_reactions:
-            loaded_joint_forces(system, work, t, here, with_slopes)
+            loaded_joint_forces(system, work, t, here, slopes)
         work.power[POWER_DRIVES] += drive_power(work.drive_rate, here.lam)
         if system.prescribed.law.shape[0] > 0:
             work.power[POWER_DRIVES] += prescribed_power(system, work, q)
     work.power[POWER_LOSS] += modal_dissipation(tree, system.bodies, s)
-    return 0
 
 
 @part
@@ -158,12 +175,12 @@ def balanced(system, work, t, here, turns):
 
     Where no loads are found in `LOADINGS` turns, ṡ is made NaN. Theory, section 39.
     """
-    if not any_loaded(system.forces.joint):
+    if not any_loaded(system):
         return True
     residual_with_reactions(system, work, t, Evaluation(here.q, here.s, here.sd, here.lam, here.z, work.r), False)
     if loads_settled(work):
         return True
-    if turns >= LOADINGS:
+    if turns >= LOADINGS or runaway(work):
         for a in range(here.sd.shape[0]):
             here.sd[a] = math.nan
         return True

@@ -25,6 +25,7 @@ from flexmbs.system.records import POWER_FORCES, POWER_LOSS
 
 SLOPE_STEP = 1e-6
 LOADED_ARGUMENTS = 7  # t, x, v and the loads of the joint, for functions that take them
+FRAME_ARGUMENTS = 19  # t, r, A, v, ω
 
 
 @part
@@ -64,6 +65,15 @@ def give_states(law, f, z, x, n):
 
 
 @part
+def give_readings(rows, f, read, x, n):
+    """x[n:] ← constraint wrenches that force f reads, six numbers each. Returns where they end."""
+    for i in range(rows.n_readings[f]):
+        for a in range(6):
+            x[n + 6 * i + a] = read[rows.reading[f] + i, a]
+    return n + 6 * rows.n_readings[f]
+
+
+@part
 def take_rates(law, f, out, n, rate):
     """Rates of the force states of force f ← out[n:], and zero of those that are held"""
     for i in range(law.n_states[f]):
@@ -85,7 +95,7 @@ def joint_force_value(system, work, f, given, z):
     rows = system.forces.joint
     if rows.loaded[f] > 0:
         for a in range(4):
-            work.laws.x[3 + a] = work.loads[f, a]
+            work.laws.x[3 + a] = work.loads.joint[f, a]
     give_states(rows.law, f, z, work.laws.x, 3)
     tau, loss = scalar_law(system, work, rows, f, given)
     take_rates(rows.law, f, work.laws.out, 2, work.force_rate)
@@ -157,7 +167,8 @@ def joint_force(system, work, t, here, f, slopes):
 
 @called
 def frame_forces(system, work, t, here):
-    """Forces and torques F(t, r, A, v, ω) on frames, in world axes (N, N m) (theory, section 39)."""
+    """Forces and torques F(t, r, A, v, ω, W_c …) on frames, in world axes (N, N m), with the reactions that they read (theory,
+    section 39)."""
     rows, workspace = system.forces.frame, work.laws
     for f in range(rows.coupling.shape[0]):
         m = rows.a[f]
@@ -172,8 +183,9 @@ def frame_forces(system, work, t, here):
             x[16 + a] = ww[a]
         for a in range(9):
             x[4 + a] = A[a]
-        give_states(rows.law, f, here.z, x, 19)
-        given_values(rows.law, f, system.laws, workspace, work.io, 19)
+        n = give_readings(rows, f, work.loads.read, x, FRAME_ARGUMENTS)
+        give_states(rows.law, f, here.z, x, n)
+        given_values(rows.law, f, system.laws, workspace, work.io, n)
         call_law(rows.law.kernel_index[f], rows.value[f], workspace, 6 + rows.law.n_states[f], 0.0)
         out = workspace.out
         take_rates(rows.law, f, out, 6, work.force_rate)

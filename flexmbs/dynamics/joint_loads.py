@@ -1,28 +1,39 @@
-"""Loads of joints, on which friction depends: the reaction's parts along and across the axis of a freedom.
+"""Reactions of joints, on which forces depend.
+
+Loads of friction are the reaction's parts along and across the axis of a freedom,
 
     F_along = |f · a|,  F_across = |f − (f · a) a|,  M_bending = |n − (n · a) a|,  M_torsion = |n · a|,
 
 with the wrench (f, n) on the child at its frame and the axis a of the rotation, or of the translation. The wrench of a primary
 joint follows from ṡ and λ by the inward sweep, whatever the forces on joint coordinates are; that of a cut joint is 𝒯ᵀλ. Where
-ṡ and λ follow from the forces, the loads are found by iteration, y ← W(ṡ(y), λ(y)). Theory: docs/theory.md, section 39. Schiehlen
-and Eberhard, Applied Dynamics (2014), for friction that depends on reactions.
+ṡ and λ follow from the forces, the loads are found by iteration, y ← W(ṡ(y), λ(y)).
+
+Forces on frames read the constraint wrench W_c on the child, the part of the wrench that does no work on the free directions C,
+
+    W_c = W − Σ (cᵀW) c  over an orthonormal basis c of C,   or   W_c = 𝒯ᵀλ  of a cut joint without its drives.
+
+Those of primary joints depend on the forces that read them at given ṡ and λ already: an inner iteration of the sweep.
+Theory: docs/theory.md, section 39. Schiehlen and Eberhard, Applied Dynamics (2014), for friction that depends on reactions.
 """
 
 import math
 
 from flexmbs._jit import part
 from flexmbs.algebra.se3 import wrench_to_parent
-from flexmbs.algebra.small import dot, load3_at, load9_at, mul, scale, sub
-from flexmbs.dynamics.constraints import constraint_wrench
-from flexmbs.system.records import SETTLED
+from flexmbs.algebra.small import ZERO3, add, dot, load3_at, load9_at, mul, neg, scale, store3_at, sub
+from flexmbs.dynamics.constraints import constraint_wrench, six_apply, six_dot, six_increase, six_normalize
+from flexmbs.system.records import SETTLED, UNBOUNDED
+
+BEFORE, LAST_SWEEP = 6, 12  # columns of wrenches that are read: at the accelerations before, at the sweep before
+ROUND_OFF = 2e-16
 
 
 @part
-def any_loaded(rows):
-    """Whether the reaction of a joint loads a force on it."""
-    found = 0
-    for f in range(rows.loaded.shape[0]):
-        found += rows.loaded[f]
+def any_loaded(system):
+    """Whether the reaction of a joint loads a force."""
+    found = system.readings.body.shape[0]
+    for f in range(system.forces.joint.loaded.shape[0]):
+        found += system.forces.joint.loaded[f]
     return found > 0
 
 
@@ -53,10 +64,10 @@ def turns_about(directions, k, at):
 @part
 def store_loads(work, f, found, one_freedom, turns):
     """The loads of joint force f; where the joint is free none are carried: about or along its axis, or both."""
-    work.loads[f, 0] = found[0]
-    work.loads[f, 1] = found[1] if one_freedom and turns else 0.0
-    work.loads[f, 2] = found[2]
-    work.loads[f, 3] = found[3] if one_freedom and not turns else 0.0
+    work.loads.joint[f, 0] = found[0]
+    work.loads.joint[f, 1] = found[1] if one_freedom and turns else 0.0
+    work.loads.joint[f, 2] = found[2]
+    work.loads.joint[f, 3] = found[3] if one_freedom and not turns else 0.0
 
 
 @part
@@ -85,20 +96,115 @@ def loads_of_cut(system, work, f, lam):
 
 
 @part
+def transmitted(system, work, r):
+    """(f, n) on the declared child of primary joint ``r`` of the readings, at its frame and in its axes, without the part along the
+    free directions, which the inward sweep has left."""
+    i, basis, motion = system.readings.body[r], work.loads.free, work.motion
+    n = system.tree.nv[i]
+    force, moment = load3_at(motion.through, i, 0), load3_at(motion.through, i, 3)
+    for a in range(6 * n):
+        basis[r, a] = motion.directions[i, a]
+    for a in range(n):
+        row = 6 * a
+        for b in range(a):
+            six_increase(basis, r, row, -six_dot(basis, r, row, basis, 6 * b), 6 * b)
+        six_normalize(basis, r, row)
+        work_along = six_apply(basis, r, row, force, moment)
+        force = sub(force, scale(work_along, load3_at(basis, r, row)))
+        moment = sub(moment, scale(work_along, load3_at(basis, r, row + 3)))
+    if system.readings.reversed[r] == 1:
+        force, moment = wrench_to_parent(load9_at(motion.Rj, i, 0), load3_at(motion.xj, i, 0), force, moment)
+        return neg(force), neg(moment)
+    return force, moment
+
+
+@part
+def closing_wrench(system, work, k, lam):
+    """(f, n) = 𝒯ᵀλ of the rows that close cut joint k, those of its drives left out, axes of the child's frame."""
+    cuts, covectors = system.cuts, work.cut.covectors
+    force, moment = ZERO3, ZERO3
+    for a in range(cuts.closed[k]):
+        y = lam[cuts.row[k] + a]
+        force = add(force, scale(y, load3_at(covectors, k, 6 * a)))
+        moment = add(moment, scale(y, load3_at(covectors, k, 6 * a + 3)))
+    return force, moment
+
+
+@part
+def read_cuts(system, work, lam):
+    """Wrenches of cut joints that are read; those of primary joints, which follow from the sweep, begin without any."""
+    for r in range(system.readings.body.shape[0]):
+        force, moment = ZERO3, ZERO3
+        if system.readings.cut[r] >= 0:
+            force, moment = closing_wrench(system, work, system.readings.cut[r], lam)
+        store3_at(work.loads.read, r, 0, force)
+        store3_at(work.loads.read, r, 3, moment)
+        for a in range(6):
+            work.loads.read[r, LAST_SWEEP + a] = work.loads.read[r, a]
+
+
+@part
+def read_primary(system, work):
+    """Wrenches of primary joints that are read, after the inward sweep; whether they are those that this sweep was given."""
+    for r in range(system.readings.body.shape[0]):
+        if system.readings.cut[r] < 0:
+            force, moment = transmitted(system, work, r)
+            store3_at(work.loads.read, r, 0, force)
+            store3_at(work.loads.read, r, 3, moment)
+    return unchanged_since(work.loads.read, 6, LAST_SWEEP, largest_wrench(work))
+
+
+@part
 def without_loads(work):
     """No loads."""
-    for f in range(work.loads.shape[0]):
+    for f in range(work.loads.joint.shape[0]):
         for a in range(8):
-            work.loads[f, a] = 0.0
+            work.loads.joint[f, a] = 0.0
+    for r in range(work.loads.read.shape[0]):
+        for a in range(18):
+            work.loads.read[r, a] = 0.0
+
+
+@part
+def largest_wrench(work):
+    """Largest force or moment applied to a body or through its joint, which gives the round-off of reactions."""
+    most = 0.0
+    for i in range(work.motion.applied.shape[0]):
+        for a in range(6):
+            most = max(most, abs(work.motion.applied[i, a]), abs(work.motion.through[i, a]))
+    return most
+
+
+@part
+def unchanged_since(table, n, before, largest):
+    """Whether the first n columns of a table are those from ``before`` on but for round-off, also of the ``largest`` wrench; these
+    become the former."""
+    most = change = 0.0
+    for f in range(table.shape[0]):
+        for a in range(n):
+            most = max(most, abs(table[f, a]))
+            change = max(change, abs(table[f, a] - table[f, before + a]))
+            table[f, before + a] = table[f, a]
+    return change <= SETTLED * most + ROUND_OFF * largest
+
+
+@part
+def runaway(work):
+    """Whether loads grow from turn to turn beyond all bounds; user functions are not asked for forces under such."""
+    most = 0.0
+    for f in range(work.loads.joint.shape[0]):
+        for a in range(4):
+            most = max(most, work.loads.joint[f, a])
+    for r in range(work.loads.read.shape[0]):
+        for a in range(6):
+            most = max(most, abs(work.loads.read[r, a]))
+    return most > UNBOUNDED
 
 
 @part
 def loads_settled(work):
     """Whether the loads are those before but for round-off; keeps them for the next comparison."""
-    most = change = 0.0
-    for f in range(work.loads.shape[0]):
-        for a in range(4):
-            most = max(most, work.loads[f, a])
-            change = max(change, abs(work.loads[f, a] - work.loads[f, 4 + a]))
-            work.loads[f, 4 + a] = work.loads[f, a]
-    return change <= SETTLED * most
+    largest = largest_wrench(work)
+    joint = unchanged_since(work.loads.joint, 4, 4, largest)
+    read = unchanged_since(work.loads.read, 6, BEFORE, largest)
+    return joint and read

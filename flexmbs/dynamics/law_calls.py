@@ -63,11 +63,16 @@ def most_stored(system: System) -> int:
     return max(n, int(system.samplers.n_memory.max(initial=0)))
 
 
+def most_read(system: System) -> int:
+    """The most numbers of reactions that a law reads."""
+    return 6 * int(system.forces.frame.n_readings.max(initial=0))
+
+
 def make_law_workspace(system: System) -> LawWorkspace:
     """Workspace for the kernels of a system: addresses and words, which `connect_laws` fills, u, x and out."""
     lawful = (*system.forces, system.samplers)
     most = max(int((rows.law.n_given * rows.law.gives).max(initial=KEPT)) for rows in lawful)
-    stored = most_stored(system)
+    stored = most_stored(system) + most_read(system)
     n = 1 + max((place for place, _, _ in _called(system)), default=-1)
     given = np.zeros(most), np.zeros(ARGUMENTS + stored), np.zeros(WIDTH + stored)
     return LawWorkspace(np.zeros(n, np.int64), np.zeros((n, N_WORDS), np.int64), *given)

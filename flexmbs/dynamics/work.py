@@ -15,12 +15,12 @@ from flexmbs._jit.words import Layout, Mould, keep, layout, remember, word_count
 from flexmbs.algebra.blocks import SIZE
 from flexmbs.dynamics.equations import kinematics_at, residual_at
 from flexmbs.dynamics.kkt import kkt_at
-from flexmbs.dynamics.law_calls import connect_laws, make_law_workspace, most_stored
+from flexmbs.dynamics.law_calls import connect_laws, make_law_workspace, most_read, most_stored
 from flexmbs.dynamics.second_order import scratch_width
 from flexmbs.law_kernel import KEPT
 from flexmbs.system.records import (
     KINEMATICS, KKT, N_CALLS, RESIDUAL, SPARE, BodyMotion, ConstraintValues, ContactState, CurrentFrames, CutMotion,
-    Equations, Evaluation, Frames, Joints, Pairs, Path, RotorMotion, System, Work,
+    Equations, Evaluation, Frames, Joints, Loads, Pairs, Path, RotorMotion, System, Work,
 )  # fmt: skip
 
 
@@ -110,11 +110,11 @@ def unconnected(system: System, beta: np.ndarray | None = None) -> Work:
         beta=np.concatenate([path.beta, z(SPARE)]), gs=ConstraintValues(z(nc), z(nc), z(nc)),
         U=z(own), E=z((nb, n, n)), X=z((nb, 6, n)),
         M=z((nb, n, n)), B=z((4, width, width)), rows=z((6, ns)), values=z(int(system.elimination.n_values[0])),
-        stiffness=z(ns + nc), r=z(ns), x=z(ns + nc), io=z((2, IO + most_stored(system))), laws=make_law_workspace(system),
+        stiffness=z(ns + nc), r=z(ns), x=z(ns + nc), io=z((2, IO + most_stored(system) + most_read(system))), laws=make_law_workspace(system),
         power=z(3), status=z(4, np.int64), zero=zero, products=z((nb, own)), force_rate=z(nz),
         factor=z(len(system.couplers.terms.factor)), drive_rate=z(nc), slopes=z((n_couplings, 12, 6)),
         coupling=_pairs(couplings.a, couplings.b, couplings.top, n_cuts + len(system.couplers.row) + np.arange(n_couplings)),
-        joint_slope=z((len(system.forces.joint.body), 2)), loads=z((len(system.forces.joint.body), 8)),
+        joint_slope=z((len(system.forces.joint.body), 2)), loads=_loads(system),
         contact=ContactState(
             pair=_pairs(contacts.a, contacts.b, to_root, to_root), factor=z(len(contacts.terms.factor)),
             **_zeros(n_contacts, CONTACT),
@@ -122,6 +122,11 @@ def unconnected(system: System, beta: np.ndarray | None = None) -> Work:
         rotor=RotorMotion(pair=_pairs(carrier, carrier, from_root, from_root), **_zeros(len(carrier), ROTOR)),
     )  # fmt: skip
     return work._replace(memory=np.zeros(word_count(system) + word_count(work), np.int64))
+
+
+def _loads(system: System) -> Loads:
+    n, m = len(system.forces.joint.body), len(system.readings.body)
+    return Loads(np.zeros((n, 8)), np.zeros((m, 18)), np.zeros((m, 36)))
 
 
 def _zeros(n: int, widths: dict[str, int]) -> dict[str, np.ndarray]:

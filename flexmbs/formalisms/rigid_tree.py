@@ -16,7 +16,7 @@ from flexmbs.dynamics.articulated_work import Rigid, make_rigid
 from flexmbs.dynamics.forces import joint_forces
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import System
+from flexmbs.system.records import System, depends_on_reactions
 
 
 class RigidWorkspace(NamedTuple):
@@ -58,7 +58,7 @@ KNOWN = (
 def is_rigid_tree(system: System) -> bool:
     """Whether gravity and joint forces act on rigid bodies, and nothing else does: no other record has an entry, and no force
     depends on reactions."""
-    if system.forces.joint.loaded.any():
+    if depends_on_reactions(system):
         return False
     return not system.tree.nf.any() and not any(array.size for name, array in _arrays(system, "") if not name.startswith(KNOWN))
 

@@ -73,10 +73,11 @@ def require_no_contacts(model: ModelData, analysis: str) -> None:
             raise InputError(f"contacts.{name}: {analysis} does not support rigid contacts; give it a force law or remove it")
 
 
-def require_no_user_friction(model: ModelData, analysis: str) -> None:
-    """Raise `InputError` if an analysis by tangents would ignore how user functions of reactions change with these."""
+def require_no_functions_of_reactions(model: ModelData, analysis: str) -> None:
+    """Raise `InputError` if an analysis by tangents would ignore how forces on frames and user functions change with reactions."""
     for name, force in model.forces.items():
-        if isinstance(force, UserFriction):
+        if isinstance(force, UserFriction) or force.row().reads:
             raise InputError(
-                f"forces.{name}: {analysis} does not support user functions of reactions; take 'pin-friction' or 'guide-friction'"
+                f"forces.{name}: {analysis} supports no user functions of reactions and no forces on frames that read them; "
+                "take 'pin-friction' or 'guide-friction'"
             )

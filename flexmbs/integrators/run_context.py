@@ -76,7 +76,7 @@ class Exchange(NamedTuple):
     e0: np.ndarray  # (ns,) terms of a variational step, at its start and at its end
     e1: np.ndarray
     nonholonomic: np.ndarray  # (nc,) int64 rows that constrain velocities alone
-    loaded: np.ndarray  # (2,) of forces that depend on reactions: iterations at most, 0: none; last relative change
+    loaded: np.ndarray  # (3,) of forces that depend on reactions: iterations at most, 0: none; last relative change; unbounded
     prescribed: np.ndarray  # (1,) 1: the power of coordinates that are functions of time needs the residual at ṡ
 
 
@@ -289,9 +289,10 @@ def settle_loads(context, point, here, t):
             here.lam[a] -= x[ns + a]
         if change <= loaded[1] * size:
             return
-        if turn == int(loaded[0]) - 1:
+        if turn == int(loaded[0]) - 1 or change > loaded[2]:
             for a in range(ns):
                 here.sd[a] = math.nan
+            return
 
 
 @called

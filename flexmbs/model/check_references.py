@@ -9,6 +9,7 @@ import numpy as np
 from flexmbs.declaration import Problem, close_names
 from flexmbs.model.contacts import Contact
 from flexmbs.model.couplings import ConstantCoupling, Coupling
+from flexmbs.model.forces import OnFrame
 from flexmbs.model.frames import GROUND, FrameRef, frames_used
 from flexmbs.model.item import CoordinateUse, Item
 from flexmbs.model.motions import Motion
@@ -35,6 +36,9 @@ def reference_problems(model: "ModelData", frames: FrameNames, unread: Set[str] 
     for item in named:
         for key, ref in frames_used(item).items():
             yield from _frame_problem((item.section, item.name, key), ref, known)
+        for joint in item.row().reads if isinstance(item, OnFrame) else ():
+            if joint not in model.joints and joint not in unread:
+                yield Problem((item.section, item.name, "reads"), f"no joint '{joint}'; {close_names(joint, model.joints)}")
         use = item.coordinate_used()
         if use is not None and use.joint not in unread:
             yield from _coordinate_problems(item, use, model.joints)

@@ -189,4 +189,5 @@ def frame_table(value: object) -> NamedValues:
 
 FrameLike = Annotated[Any, BeforeValidator(frame_ref)]
 JointLike = Annotated[Any, BeforeValidator(joint_name)]
+JointNames = Annotated[Any, BeforeValidator(joint_names)]
 Frames = Annotated[Any, BeforeValidator(frame_table)]

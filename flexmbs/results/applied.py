@@ -10,7 +10,7 @@ import numpy as np
 
 from flexmbs.dynamics.frames import places_in_body
 from flexmbs.dynamics.work import make_work
-from flexmbs.results.histories import applied_history, states_of
+from flexmbs.results.histories import applied_history, reaction_history, states_of
 from flexmbs.results.views import FloatArray
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import Forces, some_rows
@@ -26,11 +26,12 @@ def applied_wrenches(compiled: Compiled, trajectory: Trajectory) -> dict[str, Fl
     names = {number: ref for ref, number in compiled.frames.items()}
     owner = compiled.system.frames.body
     found: dict[str, FloatArray] = {}
+    reactions = _reactions(compiled, trajectory)
     for forces, ends in _single_forces(compiled.system.forces):
         bodies = [int(owner[m]) for m in ends]
         if not stressed.intersection(bodies) or (len(ends) == 2 and bodies[0] == bodies[1]):
             continue
-        sums = _on_bodies(compiled, trajectory, forces)
+        sums = _on_bodies(compiled, trajectory, reactions, forces)
         for m, body in zip(ends, bodies):
             if body in stressed:
                 key = str(names[m])
@@ -45,11 +46,12 @@ def single_wrenches(compiled: Compiled, trajectory: Trajectory) -> Iterator[tupl
     owner = compiled.system.frames.body
     by_place = {place: [n for n, force in compiled.model.forces.items() if force.place == place] for place in Forces._fields}
     names = [name for place, found in by_place.items() if place != "joint" for name in found]
+    reactions = _reactions(compiled, trajectory)
     for name, (forces, ends) in zip(names, _single_forces(compiled.system.forces), strict=True):
         bodies = [int(owner[m]) for m in ends]
         if len(ends) == 2 and bodies[0] == bodies[1]:
             continue
-        sums = _on_bodies(compiled, trajectory, forces)
+        sums = _on_bodies(compiled, trajectory, reactions, forces)
         for m, body in zip(ends, bodies):
             if body >= 0:
                 yield name, str(numbers[m]), _about(compiled, trajectory, m, sums[:, body])
@@ -66,11 +68,21 @@ def _single_forces(forces: Forces) -> Iterator[tuple[Forces, tuple[int, ...]]]:
             )
 
 
-def _on_bodies(compiled: Compiled, given: Trajectory, forces: Forces) -> FloatArray:
+def _reactions(compiled: Compiled, given: Trajectory) -> FloatArray:
+    """Constraint wrenches (nt, nr, 6) that forces read."""
+    system = compiled.system
+    out = np.zeros((len(given.t), len(system.readings.body), 6))
+    if out.size:
+        reaction_history(system, make_work(system), states_of(given, given.beta), out)
+        compiled.callbacks.raise_error()
+    return out
+
+
+def _on_bodies(compiled: Compiled, given: Trajectory, reactions: FloatArray, forces: Forces) -> FloatArray:
     """Wrench (nt, nb, 6) on the bodies about their frames' origins, body axes."""
     system = compiled.system._replace(forces=forces)
     out = np.zeros((len(given.t), len(compiled.bodies), 6))
-    applied_history(system, make_work(system), states_of(given, given.beta), out)
+    applied_history(system, make_work(system), states_of(given, given.beta), reactions, out)
     compiled.callbacks.raise_error()
     return out
 

@@ -223,10 +223,26 @@ def rotor_history(system, work, states, out):
 
 
 @packed()
-def applied_history(system, work, states, out):
-    """out[i, b] = wrench of the applied forces on body b about its frame's origin, body axes, (nt, nb, 6)."""
+def reaction_history(system, work, states, out):
+    """out[i, r] = constraint wrench of each joint that forces read, on the child at its frame, child axes, (nt, nr, 6)."""
+    for i in range(states.q.shape[0]):
+        set_path(work, states, i)
+        here = Evaluation(states.q[i], states.s[i], states.sd[i], states.lam[i], states.z[i], work.r)
+        residual_with_reactions(system, work, states.t[i], here, False)
+        for r in range(out.shape[1]):
+            for a in range(6):
+                out[i, r, a] = work.loads.read[r, a]
+
+
+@packed()
+def applied_history(system, work, states, reactions, out):
+    """out[i, b] = wrench of the applied forces on body b about its frame's origin, body axes, (nt, nb, 6); ``reactions`` (nt, nr,
+    6) that forces read."""
     for i in range(states.q.shape[0]):
         clear_energies(system, work)
+        for r in range(reactions.shape[1]):
+            for a in range(6):
+                work.loads.read[r, a] = reactions[i, r, a]
         here = Evaluation(states.q[i], states.s[i], states.sd[i], work.zero, states.z[i], work.zero)
         body_motion(system, work, states.t[i], here.q, here.s, here.sd)
         apply_forces(system, work, states.t[i], here, (False, False))

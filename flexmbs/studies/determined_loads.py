@@ -4,7 +4,7 @@ import numpy as np
 
 from flexmbs.errors import InputError
 from flexmbs.initial.initial_state import InitialState
-from flexmbs.model.forces import JointForce, loaded_by_reactions
+from flexmbs.model.forces import joints_read, loaded_by_reactions
 from flexmbs.results.joints import joint_histories
 from flexmbs.system.compile import Compiled
 from flexmbs.system.trajectory import Trajectory
@@ -21,11 +21,10 @@ def require_determined_loads(compiled: Compiled, start: InitialState) -> None:
     trajectory = Trajectory(*rows, z, np.zeros((1, 3)), np.zeros((1, 2)), np.zeros(1), beta=start.beta[None])
     unique = joint_histories(compiled, trajectory, redundant=True).unique
     for name in names:
-        force = forces[name]
-        assert isinstance(force, JointForce)
-        place = compiled.places[force.joint]
-        if not unique[place.body if place.body >= 0 else len(compiled.bodies) + place.cut]:
-            raise InputError(
-                f"forces.{name}: redundant constraints leave the reaction of joint '{force.joint}' undetermined, on which it "
-                "depends; remove them, as by ball or universal joints, or take 'joint-friction'"
-            )
+        for joint in joints_read(forces[name]):
+            place = compiled.places[joint]
+            if not unique[place.body if place.body >= 0 else len(compiled.bodies) + place.cut]:
+                raise InputError(
+                    f"forces.{name}: redundant constraints leave the reaction of joint '{joint}' undetermined, on which it "
+                    "depends; remove them, as by ball or universal joints, or take a force that reads no reactions"
+                )

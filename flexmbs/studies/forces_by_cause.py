@@ -16,7 +16,7 @@ from flexmbs.model.contacts import CoordinateContact
 from flexmbs.results.state import State
 from flexmbs.studies.tangent import loads_at
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import OF_BOUND, Contacts, Forces, System, some_rows
+from flexmbs.system.records import OF_BOUND, Contacts, Forces, Loads, System, some_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class ForcesByCause:
         return np.asarray(self.Q_g + self.Q_k + self.Q_d + sum(self.Q_e.values(), np.zeros_like(self.Q_v)))
 
 
-def forces_by_cause(state: State, loads: np.ndarray | None = None) -> ForcesByCause:
+def forces_by_cause(state: State, loads: Loads | None = None) -> ForcesByCause:
     """The parts of k at a state; forces that depend on reactions are those of its ṡ and λ, or of given ``loads``."""
     system, loads = state.compiled.system, loads_at(state) if loads is None else loads
     bare = system._replace(
@@ -54,11 +54,11 @@ def forces_by_cause(state: State, loads: np.ndarray | None = None) -> ForcesByCa
         _k(state, bare._replace(gravity=system.gravity)) - inertia_and_elastic,
         Q_k,
         Q_d,
-        {name: _k(state, one, loads[rows]) - inertia_and_elastic for name, one, rows in _single(state.compiled, bare)},
+        {name: _k(state, one, loads._replace(joint=loads.joint[rows])) - inertia_and_elastic for name, one, rows in _single(state.compiled, bare)},
     )
 
 
-def _k(state: State, system: System, loads: np.ndarray | float = 0.0) -> np.ndarray:
+def _k(state: State, system: System, loads: Loads | None = None) -> np.ndarray:
     """k (ns,) with these forces, and the ``loads`` of those that depend on reactions."""
     alone = replace(state, compiled=replace(state.compiled, system=system))
     found = terms(system, alone.work(), state.t, state.q, state.s, state.z, loads).k.copy()

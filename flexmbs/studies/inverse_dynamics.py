@@ -17,7 +17,7 @@ from flexmbs.studies.jacobians import joint_directions_of
 from flexmbs.studies.sequence import solution_of
 from flexmbs.studies.tangent import evaluate
 from flexmbs.system.compile import compile_model
-from flexmbs.system.records import LOADINGS, POWER_FORCES, SETTLED
+from flexmbs.system.records import LOADINGS, POWER_FORCES, SETTLED, depends_on_reactions
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ def _efforts(state: State, names: Sequence[str], *, keep_drives: bool) -> tuple[
     S = [joint_directions_of(state, name) for name in names]
     columns = np.vstack([known.G[rows], *S]).T
     lam = np.zeros(compiled.n_constraints)
-    loaded = bool(compiled.system.forces.joint.loaded.any())
+    loaded = depends_on_reactions(compiled.system)
     for _ in range(LOADINGS if loaded else 1):
         needed = evaluate(replace(state, lam=lam)).r + known.G.T @ lam
         x = np.linalg.lstsq(columns, needed, rcond=1e-10)[0] if columns.size else np.zeros(columns.shape[1])

@@ -12,7 +12,7 @@ from flexmbs.api.model import Model
 from flexmbs.api.solution import Solution
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError, ModelWarning, SolverError
-from flexmbs.initial.arguments import instant, require_no_contacts, require_no_samplers, require_no_user_friction
+from flexmbs.initial.arguments import instant, require_no_contacts, require_no_samplers, require_no_functions_of_reactions
 from flexmbs.initial.assembly import Assemble
 from flexmbs.initial.dependent_motions import require_independent_motions
 from flexmbs.initial.initial_state import consistent_state
@@ -105,7 +105,7 @@ def _first(model: Model, t: float, start: HasState | None) -> State:
     declaration_report(model).raise_errors()
     require_no_contacts(model, "statics")
     require_no_samplers(model, "statics")
-    require_no_user_friction(model, "statics")
+    require_no_functions_of_reactions(model, "statics")
     compiled, first = consistent_state(model, t=t, how=Assemble(elastic=True))
     z = np.zeros(int(compiled.system.layout[4]))
     if start is not None:

@@ -16,7 +16,7 @@ from flexmbs.dynamics.kinematics import displace
 from flexmbs.results.state import State
 from flexmbs.studies.linear_laws import Corner, linear_laws, require_finite
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import ConstraintValues, Evaluation, System, Work
+from flexmbs.system.records import ConstraintValues, Evaluation, Loads, System, Work, copied, depends_on_reactions
 from flexmbs.system.sizes import displacement_sizes
 
 STEP = 1e-3  # of rotations (rad), and of displacements over the size of the model
@@ -188,18 +188,18 @@ def _groups(of: _Evaluated, changes: np.ndarray) -> list[_Group]:
     ]  # fmt: skip
 
 
-def dense(state: State, loads: np.ndarray | None = None) -> Terms:
+def dense(state: State, loads: Loads | None = None) -> Terms:
     """M, k, G, γ, g, ġ at a state; forces that depend on reactions are those of its ṡ and λ, or of given ``loads``."""
     loads = loads_at(state) if loads is None else loads
     return terms(state.compiled.system, state.work(), state.t, state.q, state.s, state.z, loads)
 
 
-def loads_at(state: State) -> np.ndarray:
-    """Loads (njf, 4) of the joint forces that depend on the reactions of ṡ and λ, zero for the others."""
+def loads_at(state: State) -> Loads:
+    """Reactions of ṡ and λ on which forces depend, zero for the others."""
     work = state.work()
-    if state.compiled.system.forces.joint.loaded.any():
+    if depends_on_reactions(state.compiled.system):
         _rows(state, np.zeros((1, _width(state))), work=work)
-    return np.array(work.loads[:, :4])
+    return copied(work.loads)
 
 
 def _width(state: State) -> int:

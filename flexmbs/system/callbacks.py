@@ -151,7 +151,7 @@ class Callbacks:
         recorded = self.recorded.setdefault(name, [])
         views: dict[tuple[int, int], tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
         n_given = 1 if n_in == n_out == 3 else n_in  # a law of time has one
-        places = range(n_out)
+        places, ones = range(n_out), np.ones(n_given)
 
         def view(x: int, out: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             a = np.ctypeslib.as_array(ctypes.cast(x, ctypes.POINTER(ctypes.c_double)), (n_in,))
@@ -169,7 +169,7 @@ class Callbacks:
         def call(x: int, out: int) -> None:
             a, b, arguments = views.get((x, out)) or view(x, out)
             # a trial step that ran away is no fault of the function: it is given finite numbers alone
-            if self.error is not None or not math.isfinite(arguments.dot(arguments)):
+            if self.error is not None or not math.isfinite(arguments.dot(ones)):
                 b[:] = math.nan
                 return
             try:
@@ -259,6 +259,19 @@ def loaded_spread(function: Callable[..., Any]) -> Callable[..., Any]:
         out[0] = function(x[0], x[1], x[2], x[3:7].copy())
 
     return loaded
+
+
+def reading_spread(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``body(x, out)`` of a force and torque with the reactions that it reads, in a form that Numba compiles."""
+
+    def reading(x: Any, out: Any) -> None:
+        result = function(x[0], x[1:4], x[4:13], x[13:16], x[16:19], x[19:].copy().reshape(-1, 6))
+        if len(result) != 6:  # Numba checks no bounds; the Python form reports it
+            raise ValueError
+        for a in range(6):
+            out[a] = result[a]
+
+    return reading
 
 
 def sampled_spread(function: Callable[..., Any], n: int) -> Callable[..., Any]:

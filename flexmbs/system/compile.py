@@ -85,13 +85,13 @@ def compile_model(model: ModelData, coordinates: str = "joint") -> Compiled:
     couplers, paths = compile_couplers(model, places, cuts, paths, laws, (nc, len(shape.tree) + len(shape.cuts)))
     drives, nc = _drives(model, shape, cuts, places, laws)
     prescribed = _prescribed(model, shape, joint_numbers, joints, laws)
-    forces, samplers, couplings, paths, states = compile_forces(model, shape, places, frames.number, laws, paths)
+    forces, readings, samplers, couplings, paths, states = compile_forces(model, shape, places, frames.number, laws, paths)
     rotors, paths = compile_rotors(model, shape, places, frames.number, paths)
     contacts, contact_names, paths = compile_contacts(model, places, frames.number, (cuts, paths), len(couplings.a), laws)
     system = System(
         tree=tree, bodies=body_records(model, shape, data), frames=frames.record(tree), joints=joints, cuts=cuts,
         constant=constant_rows(cuts, drives, [model.joints[name].motions for name in shape.cuts]), relations=relations,
-        drives=drives, prescribed=prescribed, couplers=couplers, laws=laws.record(), forces=forces, samplers=samplers,
+        drives=drives, prescribed=prescribed, couplers=couplers, laws=laws.record(), forces=forces, readings=readings, samplers=samplers,
         contacts=contacts, couplings=couplings, rotors=rotors, paths=np.array(paths, np.int64),
         elimination=_elimination(model, shape, tree, cuts, couplers, drives, (couplings, rotors, contacts), paths),
         gravity=np.array(model.gravity),

@@ -15,7 +15,7 @@ from flexmbs.model.laws import TimeLaw
 from flexmbs.model.model import ModelData
 from flexmbs.model.motions import Motion, Prescribed
 from flexmbs.system.compile_laws import LawTable
-from flexmbs.system.records import Couplings, ForceLaws, Forces, FrameForces, JointForces, Samplers, columns
+from flexmbs.system.records import Couplings, ForceLaws, Forces, FrameForces, JointForces, Readings, Samplers, columns
 from flexmbs.system.topology import Topology
 
 
@@ -72,9 +72,9 @@ def compile_forces(
     frame: Callable[[FrameRef], int],
     laws: LawTable,
     paths: list[int],
-) -> tuple[Forces, Samplers, Couplings, list[int], list[str]]:
-    """Records of all forces and of their discrete controllers, the couplings they make, the paths lengthened by theirs, names of
-    force states.
+) -> tuple[Forces, Readings, Samplers, Couplings, list[int], list[str]]:
+    """Records of all forces, of the joints that they read and of their discrete controllers, the couplings they make, the paths
+    lengthened by theirs, names of force states.
 
     Couplings: forces along lines, between frames, joint forces on cut joints, contacts with laws.
     """
@@ -110,9 +110,24 @@ def compile_forces(
     body, cut, v, q, loaded = np.array(on_joint, np.int64).reshape(-1, 5).T.copy()
     forces = Forces(
         joint=JointForces(laws_of["joint"], np.array(across, np.int64), body, cut, v, q, loaded, values["joint"]),
-        **{place: FrameForces(laws_of[place], *_ends(coupled[place], ends[place]), values[place]) for place in ends},
+        **{
+            place: FrameForces(laws_of[place], *_ends(coupled[place], ends[place]), *_counted(acting[place]), values[place])
+            for place in ends
+        },
     )
-    return forces, _samplers(acting["joint"], laws, laws_of["joint"].state), couplings, paths, states
+    readings = _readings([places[joint] for each in acting["frame"] for joint in each.row.reads])
+    return forces, readings, _samplers(acting["joint"], laws, laws_of["joint"].state), couplings, paths, states
+
+
+def _counted(acting: list[_Acting]) -> tuple[np.ndarray, np.ndarray]:
+    """First reading and number of readings of each force."""
+    n = np.array([len(each.row.reads) for each in acting], np.int64)
+    return np.cumsum(n) - n, n
+
+
+def _readings(places: list[JointPlace]) -> Readings:
+    """The joints that are read, those of one force after those of the other."""
+    return columns(Readings, [(place.body, place.cut, int(place.reversed)) for place in places])
 
 
 def _samplers(acting: list[_Acting], laws: LawTable, first: np.ndarray) -> Samplers:
@@ -193,7 +208,7 @@ def _number(item: str, law: Any, each: _Acting, laws: LawTable, row: Row | Sampl
         return laws.sampled(item, law, len(row.memory))
     if row.loaded:
         return laws.loaded(item, law)
-    return laws.wrench(item, law) if len(each.frames) == 1 else laws.force(item, law)
+    return laws.wrench(item, law, len(row.reads)) if len(each.frames) == 1 else laws.force(item, law)
 
 
 def lawful(model: ModelData) -> list[tuple[FrameRef, FrameRef]]:

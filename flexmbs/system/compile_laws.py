@@ -8,7 +8,7 @@ import numpy as np
 
 from flexmbs.errors import InputError, shown
 from flexmbs.model.laws import Constant, Function, Ramp, Sine, SmoothStep, Table, TimeLaw, function_state
-from flexmbs.system.callbacks import Callbacks, loaded_spread, sampled_spread
+from flexmbs.system.callbacks import Callbacks, loaded_spread, reading_spread, sampled_spread
 from flexmbs.system.records import LAW_CONSTANT, LAW_FUNCTION, LAW_RAMP, LAW_SINE, LAW_SMOOTH, LAW_TABLE, Laws
 
 
@@ -51,6 +51,12 @@ def _wrench_body(function: Callable[..., Any], x: np.ndarray) -> Any:
     return function(float(given[0]), given[1:4], given[4:13], given[13:16], given[16:])
 
 
+def _reading_body(function: Callable[..., Any], x: np.ndarray) -> Any:
+    given = x.copy()
+    motion = float(given[0]), given[1:4], given[4:13], given[13:16], given[16:19]
+    return function(*motion, given[19:].reshape(-1, 6))
+
+
 class LawTable:
     """Numbers laws as they are met and collects their parameters."""
 
@@ -91,9 +97,12 @@ class LawTable:
         spread = sampled_spread(function, memory)
         return self._add(LAW_FUNCTION, [], self.callbacks.address(name, function, _sampled_body, 3 + memory, 1 + memory, spread))
 
-    def wrench(self, name: str, function: Callable[..., Any]) -> int:
-        """Number of a user's force and torque f(t, r, A, v, ω)."""
-        return self._add(LAW_FUNCTION, [], self.callbacks.address(name, function, _wrench_body, 19, 6))
+    def wrench(self, name: str, function: Callable[..., Any], readings: int = 0) -> int:
+        """Number of a user's force and torque f(t, r, A, v, ω), or f(t, r, A, v, ω, reactions (n, 6)) of n ``readings``."""
+        if readings == 0:
+            return self._add(LAW_FUNCTION, [], self.callbacks.address(name, function, _wrench_body, 19, 6))
+        n, spread = 19 + 6 * readings, reading_spread(function)
+        return self._add(LAW_FUNCTION, [], self.callbacks.address(name, function, _reading_body, n, 6, spread))
 
     def pose(self, address: int) -> int:
         """Number of a user's function of a relative pose, by its address."""

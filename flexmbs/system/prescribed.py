@@ -9,7 +9,7 @@ impacts load it.
 
 from flexmbs.model.contacts import CoordinateContact
 from flexmbs.model.drives import Drive
-from flexmbs.model.forces import JointForce, loaded_by_reactions
+from flexmbs.model.forces import JointForce, joints_read
 from flexmbs.model.laws import Function
 from flexmbs.model.model import ModelData
 from flexmbs.model.motions import Motion, Prescribed
@@ -59,10 +59,10 @@ def explicit_drives(model: ModelData, rows: dict[str, str]) -> dict[str, dict[in
 def _users(model: ModelData) -> dict[tuple[str, int], str]:
     """(joint, degree of freedom) → an item that acts there; `WHOLE` for one that depends on the whole joint."""
     found: dict[tuple[str, int], str] = {}
-    loaded = set(loaded_by_reactions(model.forces.values()))
     for name, force in model.forces.items():
+        found |= {(joint, WHOLE): f"force {name}" for joint in joints_read(force)}
         if isinstance(force, JointForce):
-            found[force.joint, WHOLE if name in loaded else force.coordinate] = f"force {name}"
+            found[force.joint, force.coordinate] = f"force {name}"
     for name, contact in model.contacts.items():
         found |= {(use.joint, use.coordinate): f"contact {name}" for use in contact.coordinates(model.joints)}
         if isinstance(contact, CoordinateContact):

@@ -33,8 +33,8 @@ SPARE = 8  # scratch behind Work.beta
 KINEMATICS, RESIDUAL, KKT, N_CALLS = range(4)
 # indices in Work.power
 POWER_FORCES, POWER_LOSS, POWER_DRIVES = range(3)
-# iterations at most for the loads of forces that depend on reactions, and last change, of the largest
-LOADINGS, SETTLED = 200, 1e-13
+# iterations at most for the loads of forces that depend on reactions; last change, of the largest; size at which they run away
+LOADINGS, SETTLED, UNBOUNDED = 200, 1e-13, 1e60
 
 
 class Tree(NamedTuple):
@@ -261,6 +261,8 @@ class FrameForces(NamedTuple):
     coupling: np.ndarray
     a: np.ndarray
     b: np.ndarray  # −1 of forces on one frame
+    reading: np.ndarray  # first row of System.readings
+    n_readings: np.ndarray  # how many
     value: np.ndarray  # (n, width) parameters of the laws; of forces along lines last the length without load
 
 
@@ -271,6 +273,14 @@ class Forces(NamedTuple):
     frame: FrameForces
     line: FrameForces
     pair: FrameForces
+
+
+class Readings(NamedTuple):
+    """Joints whose reactions forces on frames read: body of a primary joint or −1, cut joint or −1; (n,)."""
+
+    body: np.ndarray
+    cut: np.ndarray
+    reversed: np.ndarray  # 1: the tree passes the joint from the child to the parent
 
 
 class Samplers(NamedTuple):
@@ -374,6 +384,7 @@ class System(NamedTuple):
     couplers: Couplers
     laws: Laws
     forces: Forces
+    readings: Readings
     samplers: Samplers
     contacts: Contacts
     couplings: Couplings
@@ -468,6 +479,14 @@ class RotorMotion(NamedTuple):
     load: np.ndarray  # (n, 4) generalized force on the coordinate; moment on the carrier, axes of its frame
 
 
+class Loads(NamedTuple):
+    """Reactions on which forces depend."""
+
+    joint: np.ndarray  # (njf, 8) loads of the joints of loaded joint forces, and those before
+    read: np.ndarray  # (nr, 18) constraint wrenches that are read; those before; those of the last sweep
+    free: np.ndarray  # (nr, 36) scratch: an orthonormal basis of the free directions of a joint
+
+
 class ConstraintValues(NamedTuple):
     """g, G s + γ̄ and G ṡ − γ of the constraint rows; (nc,)."""
 
@@ -511,7 +530,7 @@ class Work(NamedTuple):
     coupling: Pairs
     slopes: np.ndarray  # (ncouplings, 12, 6) stiffness and damping of couplings
     joint_slope: np.ndarray  # (njf, 2) −∂τ/∂β, −∂τ/∂η
-    loads: np.ndarray  # (njf, 8) loads of the joints of loaded joint forces, and those before
+    loads: Loads
     contact: ContactState
     rotor: RotorMotion
 
@@ -521,6 +540,11 @@ class Equations(NamedTuple):
 
     system: System
     work: Work
+
+
+def depends_on_reactions(system: System) -> bool:
+    """Whether a force depends on the reaction of a joint."""
+    return bool(system.forces.joint.loaded.any()) or len(system.readings.body) > 0
 
 
 def held_states(system: System) -> np.ndarray:

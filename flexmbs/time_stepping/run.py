@@ -73,7 +73,7 @@ from flexmbs.integrators.stepper import integrate, state_at
 from flexmbs.integrators.unseen_contacts import RECENT, REJECTS, REPORTS, first_evaluation
 from flexmbs.results.drive_jumps import drive_jumps, restarts
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import LOADINGS, SETTLED, Samplers, System, Work
+from flexmbs.system.records import LOADINGS, SETTLED, UNBOUNDED, Samplers, System, Work, depends_on_reactions
 from flexmbs.system.trajectory import EventRecord, Impact
 from flexmbs.time_stepping.event import Event
 from flexmbs.time_stepping.event_location import event_records, located
@@ -166,7 +166,7 @@ class Run:
             z(f.ns),
             z(f.ns),
             nonholonomic,
-            np.array([LOADINGS * self.compiled.system.forces.joint.loaded.any(), SETTLED]),
+            np.array([LOADINGS * depends_on_reactions(self.compiled.system), SETTLED, UNBOUNDED]),
             np.array([1.0 if len(self.compiled.system.prescribed.law) else 0.0]),
         )
         control = method.control
@@ -447,7 +447,7 @@ def facts(compiled: Compiled) -> Facts:
     rigid = not system.tree.nf.any() and compiled.topology.coordinates == "absolute"
     nonlinear = any(rows.law.strongly_nonlinear.any() for rows in system.forces) or bool((system.contacts.law_kernel >= 0).any())
     constant = free and rigid and not len(system.rotors.body)
-    loaded = bool(system.forces.joint.loaded.any())
+    loaded = depends_on_reactions(system)
     return Facts(nq, ns, nz, nc, len(system.contacts.a), free, constant, nonlinear, loaded)
 
 

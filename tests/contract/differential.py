@@ -29,7 +29,7 @@ from flexmbs.studies.evaluate import Evaluator
 from flexmbs.studies.tangent import evaluate as equations
 from flexmbs.system.check import WARN
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import LOADINGS, SPARE, copied
+from flexmbs.system.records import LOADINGS, SPARE, copied, depends_on_reactions
 from flexmbs.system.trajectory import RunInfo, Trajectory
 from flexmbs.time_stepping.run import facts, make_outputs
 
@@ -232,7 +232,7 @@ def _dense(compiled: Compiled, at: At) -> tuple[Answer, Any]:
     """Udwadia and Kalaba's formula on the dense terms."""
     t = terms(compiled.system, make_work(compiled.system, at.start.beta), at.t, at.start.q, at.start.s, at.z)
     found = reference(t)
-    for _ in range(LOADINGS if compiled.system.forces.joint.loaded.any() else 0):
+    for _ in range(LOADINGS if depends_on_reactions(compiled.system) else 0):
         # forces that depend on reactions: k of these accelerations and multipliers
         state = State(compiled, at.t, at.start.q, at.start.s, found.sd, found.lam, at.z, at.start.beta)
         t = t._replace(k=t.M @ found.sd - t.G.T @ found.lam - equations(state).r)

@@ -6,6 +6,7 @@ from flexmbs.model.forces.force import BetweenFrames as BetweenFrames
 from flexmbs.model.forces.force import Force as Force
 from flexmbs.model.forces.force import JointForce as JointForce
 from flexmbs.model.forces.force import OnFrame as OnFrame
+from flexmbs.model.forces.force import joints_read as joints_read
 from flexmbs.model.forces.force import loaded_by_reactions as loaded_by_reactions
 from flexmbs.model.forces.frame_force import FrameForce as FrameForce
 from flexmbs.model.forces.hydraulic_cylinder import HydraulicCylinder as HydraulicCylinder

@@ -57,14 +57,21 @@ class JointForce(Force):
 
 def loaded_by_reactions(forces: Iterable[Force]) -> list[str]:
     """Names of the forces that depend on reactions."""
-    return [force.name for force in forces if isinstance(force, JointForce) and force.row().loaded]
+    rows = ((force.name, force.row()) for force in forces)
+    return [name for name, row in rows if row.loaded or row.reads]
+
+
+def joints_read(force: Force) -> tuple[str, ...]:
+    """Joints on whose reactions a force depends."""
+    row = force.row()
+    return (force.joint,) if isinstance(force, JointForce) and row.loaded else row.reads
 
 
 class OnFrame(Force):
     """A force and a torque on a frame.
 
-    Law: x = (t, r (3), A (9, by rows), v (3), ω (3), force states z), the motion of the frame in world axes → out = (force,
-    torque in world axes, ż).
+    Law: x = (t, r (3), A (9, by rows), v (3), ω (3), constraint wrenches of joints that it reads (6 each), force states z), the
+    motion of the frame in world axes → out = (force, torque in world axes, ż).
 
     Parameters
     ----------

@@ -1,31 +1,47 @@
 """Force and torque on a frame by a user function."""
 
 import dataclasses
-from typing import Annotated
 
-from pydantic import AfterValidator
+from pydantic import model_validator
 
+from flexmbs.declaration import NestedError, Problem
 from flexmbs.law_kernel import Row
 from flexmbs.model.forces.force import OnFrame
 from flexmbs.model.forces.frame_force import in_world_axes
+from flexmbs.model.frames import JointNames
 from flexmbs.model.functions import UserFunction, function_of
 
-WrenchFunction = Annotated[UserFunction, AfterValidator(function_of(5, "f(t, r, A, v, w) -> 6 numbers"))]
+ALONE = function_of(5, "f(t, r, A, v, w) -> 6 numbers")
+READING = function_of(6, "f(t, r, A, v, w, reactions) -> 6 numbers")
 
 
 class UserForce(OnFrame, kind="user-force"):
-    """Force and torque on a frame by a user function.
+    """Force and torque on a frame by a user function, also of the reactions of joints, solved together with these.
 
-    Its results must depend on its arguments alone: integrators call it at trial states and in rejected steps.
+    Its results must depend on its arguments alone: integrators call it at trial states and in rejected steps. A run stops where no
+    reactions agree with the force that they cause.
 
     Parameters
     ----------
     function : function
         ``function(t, r, A, v, w)`` returns 6 numbers (force [N], torque [N m], world axes) for position r (3), rotation
-        matrix A (9, by rows), velocity v (3) and angular velocity w (3) of the frame in world axes.
+        matrix A (9, by rows), velocity v (3) and angular velocity w (3) of the frame in world axes; with ``reads``
+        ``function(t, r, A, v, w, reactions)``.
+    reads : list of joints
+        Joints and relations whose reactions the function takes, ``reactions`` (n, 6): force [N] and moment [N m] of the
+        constraint on the child, at its frame and in its axes, without what drives, couplings and forces transmit.
     """
 
-    function: WrenchFunction = dataclasses.field(kw_only=False)
+    function: UserFunction = dataclasses.field(kw_only=False)
+    reads: JointNames = ()
+
+    @model_validator(mode="after")
+    def _arguments(self) -> "UserForce":
+        try:
+            (READING if self.reads else ALONE)(self.function)
+        except ValueError as error:
+            raise NestedError([Problem(("function",), str(error))]) from None
+        return self
 
     def row(self) -> Row:
-        return Row(in_world_axes, laws=(self.function,), gives=6)
+        return Row(in_world_axes, laws=(self.function,), gives=6, reads=self.reads)
