@@ -33,6 +33,7 @@ from .model.actuators import Curve as Curve
 from .model.actuators import DCMotor as DCMotor
 from .model.actuators import LimitedPID as LimitedPID
 from .model.actuators import Maxwell as Maxwell
+from .model.algebraic import algebraic as algebraic
 from .model.bodies import FlexibleBody as FlexibleBody
 from .model.bodies import PointMass as PointMass
 from .model.bodies import RigidBody as RigidBody
@@ -67,6 +68,7 @@ from .model.forces import PinFriction as PinFriction
 from .model.forces import PointSpring as PointSpring
 from .model.forces import UserForce as UserForce
 from .model.forces import UserFriction as UserFriction
+from .model.forces import WheelCreep as WheelCreep
 from .model.frames import Frame as Frame
 from .model.frames import FrameRef as FrameRef
 from .model.general_couplings import HolonomicCoupling as HolonomicCoupling
@@ -93,6 +95,7 @@ from .model.laws import Sine as Sine
 from .model.laws import SmoothStep as SmoothStep
 from .model.laws import SpringDamper as SpringDamper
 from .model.laws import Table as Table
+from .model.relations import DiscOnPlane as DiscOnPlane
 from .model.relations import Holonomic as Holonomic
 from .model.relations import KnifeEdge as KnifeEdge
 from .model.relations import PointOnCurve as PointOnCurve

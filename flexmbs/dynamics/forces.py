@@ -256,7 +256,7 @@ def pair_forces(system, work, t, here, slopes):
             x[4 + i] = th[i]
             x[7 + i] = v[i]
             x[10 + i] = w[i]
-        give_states(rows.law, f, here.z, x, 13)
+        give_states(rows.law, f, here.z, x, give_readings(rows, f, work.loads.read, x, 13))
         given_values(rows.law, f, system.laws, workspace, work.io, 1)
         call_law(rows.law.kernel_index[f], rows.value[f], workspace, 12 + rows.law.n_states[f], 0.0)
         out = workspace.out

@@ -65,7 +65,7 @@ def most_stored(system: System) -> int:
 
 def most_read(system: System) -> int:
     """The most numbers of reactions that a law reads."""
-    return 6 * int(system.forces.frame.n_readings.max(initial=0))
+    return 6 * max(int(rows.n_readings.max(initial=0)) for rows in (system.forces.frame, system.forces.pair))
 
 
 def make_law_workspace(system: System) -> LawWorkspace:

@@ -9,7 +9,7 @@ import numpy as np
 from flexmbs.declaration import Problem, close_names
 from flexmbs.model.contacts import Contact
 from flexmbs.model.couplings import ConstantCoupling, Coupling
-from flexmbs.model.forces import OnFrame
+from flexmbs.model.forces import Force, WheelCreep
 from flexmbs.model.frames import GROUND, FrameRef, frames_used
 from flexmbs.model.item import CoordinateUse, Item
 from flexmbs.model.motions import Motion
@@ -36,9 +36,8 @@ def reference_problems(model: "ModelData", frames: FrameNames, unread: Set[str] 
     for item in named:
         for key, ref in frames_used(item).items():
             yield from _frame_problem((item.section, item.name, key), ref, known)
-        for joint in item.row().reads if isinstance(item, OnFrame) else ():
-            if joint not in model.joints and joint not in unread:
-                yield Problem((item.section, item.name, "reads"), f"no joint '{joint}'; {close_names(joint, model.joints)}")
+        if isinstance(item, Force):
+            yield from _reading_problems(item, model.joints, unread)
         use = item.coordinate_used()
         if use is not None and use.joint not in unread:
             yield from _coordinate_problems(item, use, model.joints)
@@ -59,6 +58,19 @@ def _frame_problem(path: tuple[str, ...], ref: FrameRef, known: FrameNames) -> I
     frames = known[ref.body]
     if ref.frame and frames is not None and ref.frame not in frames:
         yield Problem(path, f"body '{ref.body}' has no frame '{ref.frame}'; it has: {', '.join(frames) or 'none'}")
+
+
+def _reading_problems(force: Force, joints: "Mapping[str, Joint]", unread: Set[str]) -> Iterator[Problem]:
+    """Joints that a force reads and that do not exist, or whose child is not its wheel."""
+    path = (force.section, force.name, "contact" if isinstance(force, WheelCreep) else "reads")
+    for name in force.row().reads:
+        if name in unread:
+            continue
+        if name not in joints:
+            yield Problem(path, f"no joint '{name}'; {close_names(name, joints)}")
+        elif isinstance(force, WheelCreep) and joints[name].child != force.frame_b:
+            text = f"the child of '{name}' is '{joints[name].child}', not frame_b = '{force.frame_b}'; read the contact of this wheel"
+            yield Problem(path, text)
 
 
 def _coordinate_problems(item: Item, use: CoordinateUse, joints: "dict[str, Joint]") -> Iterator[Problem]:

@@ -41,4 +41,5 @@ def _wheel(item: Any) -> Places:
 
 SHAPES: dict[str, Callable[[Any], Places]] = {
     "sphere-plane": _sphere_on_child, "sphere-sphere": _two_spheres, "rolling-sphere": _sphere_on_child, "rolling-disc": _wheel,
+    "disc-on-plane": _wheel,
 }  # fmt: skip

@@ -140,7 +140,7 @@ def _scale(solution: SolutionData) -> list[Check]:
 def _rotation_between(solution: SolutionData, name: str) -> Check | None:
     """Rotation between the frames of a force that depends on a rotation vector, which jumps to −θ at half a turn."""
     force = solution.compiled.model.forces[name]
-    if not (isinstance(force, BetweenFrames) and force.place == BetweenFrames.place):
+    if not isinstance(force, BetweenFrames) or force.place != BetweenFrames.place or force.turns_freely:
         return None
     A, B = (solution.frame(ref).rotation for ref in force.frames())
     theta = rotation_vectors(np.array([euler_parameters(R) for R in np.swapaxes(A, 1, 2) @ B]))

@@ -111,18 +111,19 @@ def compile_forces(
     forces = Forces(
         joint=JointForces(laws_of["joint"], np.array(across, np.int64), body, cut, v, q, loaded, values["joint"]),
         **{
-            place: FrameForces(laws_of[place], *_ends(coupled[place], ends[place]), *_counted(acting[place]), values[place])
-            for place in ends
+            place: FrameForces(laws_of[place], *_ends(coupled[place], ends[place]), *reading, values[place])
+            for place, reading in _counted({place: acting[place] for place in ends}).items()
         },
     )
-    readings = _readings([places[joint] for each in acting["frame"] for joint in each.row.reads])
+    readings = _readings([places[joint] for place in ends for each in acting[place] for joint in each.row.reads])
     return forces, readings, _samplers(acting["joint"], laws, laws_of["joint"].state), couplings, paths, states
 
 
-def _counted(acting: list[_Acting]) -> tuple[np.ndarray, np.ndarray]:
-    """First reading and number of readings of each force."""
-    n = np.array([len(each.row.reads) for each in acting], np.int64)
-    return np.cumsum(n) - n, n
+def _counted(acting: dict[str, list[_Acting]]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """First reading and number of readings of each force, by place."""
+    counts = {place: np.array([len(each.row.reads) for each in rows], np.int64) for place, rows in acting.items()}
+    begun = np.cumsum([0, *(n.sum() for n in counts.values())])
+    return {place: (first + np.cumsum(n) - n, n) for first, (place, n) in zip(begun, counts.items())}
 
 
 def _readings(places: list[JointPlace]) -> Readings:

@@ -17,6 +17,17 @@ def jitted_wind(t, r, A, v, w):
     return (math.sin(3.0 * t) - 0.2 * v[0], -0.3 * v[1], 0.1 * r[0], 0.2 * A[3] - 0.1 * w[0], 0.0, -0.1 * w[2])
 
 
+def held_back(t, r, A, v, w, reactions):
+    size = math.sqrt(sum(reactions[0, a] ** 2 for a in range(3)))
+    return tuple(-0.03 * size * math.tanh(v[a] / 0.3) for a in range(3)) + (0.0, 0.01 * reactions[-1, 4], 0.0)
+
+
+@numba.njit
+def jitted_held_back(t, r, A, v, w, reactions):
+    size = np.abs(reactions).sum()
+    return -0.01 * size * math.tanh(v[0]), 0.02 * reactions[0, 2], 0.0, 0.0, 0.0, -0.01 * size * math.tanh(w[2])
+
+
 def rising(t):
     return 0.4 * math.sin(2.0 * t) + 0.1
 

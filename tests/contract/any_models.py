@@ -35,7 +35,7 @@ FAMILIES: tuple[type[Declaration], ...] = (
     Body, Joint, Motion, Force, TimeLaw, JointLaw, Contact, ContactLaw, Drive, Coupling, fm.RotorInertia,
 )  # fmt: skip
 RELATIONS = (
-    "knife-edge", "rolling-disc", "rolling-sphere", "point-on-curve", "point-on-surface", "holonomic", "velocity-rows",
+    "knife-edge", "rolling-disc", "disc-on-plane", "rolling-sphere", "point-on-curve", "point-on-surface", "holonomic", "velocity-rows",
 )  # fmt: skip
 CONTACTS = (
     "sphere-plane", "sphere-sphere", "corner-line", "rope", "cam-roller", "cam-face", "joint-limit", "user",
@@ -284,7 +284,8 @@ def _with_relation(model: fm.Model, kind: str, rng: Random) -> fm.Model:
         radius, rim = 0.7, float(rng.choice([0.0, 0.2]))
         low = (radius - rim) * np.sqrt(1.0 - (n @ a) ** 2) + rim
         model = with_frame(model, body, name, (_turned_to(axis, n), x - low * n), pose, rng)
-        model.add(fm.RollingDisc("relation", f"{body}/{name}", child, radius=radius, rim=rim, axis=axle, normal=axis))
+        made = fm.RollingDisc if kind == "rolling-disc" else fm.DiscOnPlane
+        model.add(made("relation", f"{body}/{name}", child, radius=radius, rim=rim, axis=axle, normal=axis))
     return model
 
 
@@ -486,12 +487,34 @@ def _add_force(model: fm.Model, name: str, rng: Random) -> None:
             name, two[1], force=tuple(time_law(rng) for _ in range(3)), axes=str(rng.choice(["world", "follower"])),
             torque=(0.0,) * 3 if point else tuple(time_law(rng) for _ in range(3)),
         ),
-        "user-force": lambda: fm.UserForce(name, two[1], [given.wind, given.jitted_wind][int(rng.integers(2))]),
+        "user-force": lambda: _user_force(model, name, two[1], rng),
+        "wheel-creep": lambda: _creep(model, name, a, b, rng),
         "point-spring": lambda: fm.PointSpring(name, a, b, **_spring(rng)),
         "hydraulic-cylinder": lambda: fm.HydraulicCylinder(name, a, b, **OIL, opening=time_law(rng), leakage=1e-6 * rng.random()),
         "bushing": lambda: fm.Bushing(name, a, b, k=(8, 5, 7, 3, 2, 2.5), c=(0.3, 0.2, 0.1, 0.05, 0.07, 0.09), **_bushing(rng)),
     }  # fmt: skip
     model.add(made[kind]())
+
+
+def _user_force(model: fm.Model, name: str, frame: str, rng: Random) -> fm.UserForce:
+    """A function of the motion of a frame alone, or also of the reactions of up to two joints or relations."""
+    if rng.random() < 0.5:
+        return fm.UserForce(name, frame, [given.wind, given.jitted_wind][int(rng.integers(2))])
+    joints = [joint for joint in model.joints if model.joints[joint].kind != "free"]
+    read = [str(each) for each in rng.permutation(joints)[: int(rng.integers(1, 3))]]
+    return fm.UserForce(name, frame, [given.held_back, given.jitted_held_back][int(rng.integers(2))], reads=read)
+
+
+def _creep(model: fm.Model, name: str, a: str, b: str, rng: Random) -> fm.WheelCreep:
+    """The load of a wheel that touches is read where there is one."""
+    sizes = {"along": 6.0, "across": 4.0, "friction": 0.3, "slow": 0.5, "trail": 0.05}
+    touching = [joint for joint in model.joints.values() if joint.kind == "disc-on-plane"]
+    if touching:
+        disc = touching[0]
+        plane = {"radius": disc.radius, "axis": disc.axis, "normal": disc.normal}
+        return fm.WheelCreep(name, disc.parent, disc.child, contact=disc.name, **plane, **sizes)
+    load = {"load": float(rng.uniform(5.0, 20.0))} if rng.random() < 0.5 else {"stiffness": 20.0, "damping": 1.0}
+    return fm.WheelCreep(name, a, b, radius=0.4, axis=some_axis(rng), normal=some_axis(rng), **load, **sizes)
 
 
 def _may_rub(kind: str, joint: Joint, v: int) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from instants import DEPENDENT, Instant, instants, scaled_constraints
-from samples import GRAVITY, JOINTS, OIL, Random, flexible, pose_by_motions, rigid, some_frame, some_joint
+from samples import GRAVITY, JOINTS, OIL, Random, flexible, pose_by_motions, rigid, some_axis, some_frame, some_joint
 from scipy.linalg import svdvals
 from scipy.spatial.transform import Rotation
 
@@ -256,7 +256,10 @@ def _frame_force(name: str, model: fm.Model, rng: Random) -> Any:
     frames["ground"] = ["ground/post"]
     frame, end = str(rng.choice(frames[one])), str(rng.choice(frames[other]))
     moving = end if one == "ground" else frame
-    match int(rng.integers(4)):
+    match int(rng.integers(5)):
+        case 4:
+            sizes = {"radius": 0.4, "along": 6.0, "across": 4.0, "friction": 0.3, "slow": 0.5, "trail": 0.05}
+            return fm.WheelCreep(name, frame, end, stiffness=20.0, damping=1.0, axis=some_axis(rng), **sizes)
         case 0:
             axes = str(rng.choice(["world", "follower"]))
             return fm.FrameForce(name, moving, force=tuple(rng.normal(size=3)), torque=tuple(rng.normal(size=3)), axes=axes)

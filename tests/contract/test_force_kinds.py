@@ -357,6 +357,8 @@ def every_force():
         fm.Bushing("bushing", A, B, k=(80, 50, 70, 30, 20, 25), c=(3, 2, 1, 0.5, 0.7, 0.9)),
         fm.JointTorque("torque", "hinge", fm.PD(30.0, 4.0), coordinate=2),
         fm.JointSpring("twist", "base", k=5.0, c=0.3),
+        fm.WheelCreep("creep", A, B, radius=0.4, along=60.0, across=40.0, friction=0.5, load=30.0, trail=0.1),
+        fm.WheelCreep("tread", A, B, radius=2.0, along=60.0, across=40.0, friction=0.5, stiffness=30.0, damping=2.0, normal="x"),
         fm.JointFriction("rub", "base", **FRICTION),
     ]
 

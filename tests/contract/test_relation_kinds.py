@@ -27,6 +27,7 @@ RELATIONS = {
     "knife-edge": lambda rng: (fm.KnifeEdge, {"axis": some_axis(rng)}),
     "rolling-disc": lambda rng: (fm.RollingDisc, {"axis": some_axis(rng), "normal": some_axis(rng), "radius": 0.7, "rim": 0.2}),
     "rolling-disc thin": lambda rng: (fm.RollingDisc, {"axis": some_axis(rng), "normal": some_axis(rng), "radius": 0.7}),
+    "disc-on-plane": lambda rng: (fm.DiscOnPlane, {"axis": some_axis(rng), "normal": some_axis(rng), "radius": 0.7, "rim": 0.2}),
     "rolling-sphere": lambda rng: (fm.RollingSphere, {"normal": some_axis(rng), "radius": 0.7}),
     "point-on-curve": lambda rng: (fm.PointOnCurve, {"points": ellipse(rng), "closed": True}),
     "point-on-curve planar": lambda rng: (fm.PointOnCurve, {"points": ellipse(rng)[:-4], "planar": True}),
@@ -160,7 +161,7 @@ def directions(joint: Relation, R: np.ndarray, x: np.ndarray) -> np.ndarray:
     if isinstance(joint, RollingDisc):
         track = np.cross(R @ np.array(joint.axis), n)
         track /= np.linalg.norm(track)
-        return np.array([n, track, np.cross(n, track)])
+        return np.array([n, track, np.cross(n, track)])[: joint.rows]
     first = np.cross(n, [0.3, 0.5, 0.8])
     first /= np.linalg.norm(first)
     return np.array([n, first, np.cross(n, first)])

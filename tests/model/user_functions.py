@@ -25,6 +25,10 @@ def wind(t, r, A, v, w):
     return (-v[0], -v[1], -v[2], 0.0, 0.0, 0.0)
 
 
+def braked(t, r, A, v, w, reactions):
+    return (-0.1 * reactions[0, 2] * v[0], 0.0, 0.0, 0.0, 0.0, -0.1 * reactions[1, 5])
+
+
 def bent(t, x):
     return x[0] ** 2 - x[1]
 

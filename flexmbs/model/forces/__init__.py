@@ -19,3 +19,4 @@ from flexmbs.model.forces.loaded_friction import PinFriction as PinFriction
 from flexmbs.model.forces.point_spring import PointSpring as PointSpring
 from flexmbs.model.forces.user_force import UserForce as UserForce
 from flexmbs.model.forces.user_friction import UserFriction as UserFriction
+from flexmbs.model.forces.wheel_creep import WheelCreep as WheelCreep

@@ -6,6 +6,7 @@ from flexmbs.model.relations.point_on_curve import PointOnCurve as PointOnCurve
 from flexmbs.model.relations.point_on_surface import PointOnSurface as PointOnSurface
 from flexmbs.model.relations.relation import Relation as Relation
 from flexmbs.model.relations.relation import nonholonomic as nonholonomic
+from flexmbs.model.relations.rolling_disc import DiscOnPlane as DiscOnPlane
 from flexmbs.model.relations.rolling_disc import RollingDisc as RollingDisc
 from flexmbs.model.relations.rolling_sphere import RollingSphere as RollingSphere
 from flexmbs.model.relations.velocity_rows import VelocityRows as VelocityRows

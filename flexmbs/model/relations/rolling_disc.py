@@ -91,3 +91,25 @@ class RollingDisc(Rolling, kind="rolling-disc"):
             text = f"{self.rim:g} is larger than the radius {self.radius:g}; reduce it, the rim is part of the wheel"
             raise NestedError([Problem(("rim",), text)])
         return self
+
+
+class DiscOnPlane(RollingDisc, kind="disc-on-plane"):
+    """A wheel that touches the plane through the origin of the parent frame and slips without friction.
+
+    The contact of `RollingDisc` alone, one holonomic equation: for wheels with `WheelCreep`, or that lie on rails or rollers.
+
+    Parameters
+    ----------
+    radius : float [m]
+        Largest distance of the tread from the axle.
+    rim : float [m]
+        Radius of the round cross-section of the rim, 0 for a sharp edge.
+    axis : direction
+        Axle in the child frame.
+    normal : direction
+        Normal of the plane in the parent frame, towards the wheel.
+    """
+
+    @property
+    def rows(self) -> int:
+        return 1
