@@ -70,7 +70,7 @@ def residual_at(model, here, none, t, slopes, gathered):
         balance(system, work, t, here, (slopes != 0.0, gathered != 0.0, gathered == REACTIONS))
         return 0
     read_cuts(system, work, here.lam)
-    for turn in range(LOADINGS):
+    for _ in range(LOADINGS):
         balance(system, work, t, here, (slopes != 0.0, True, True))
         if read_primary(system, work):
             return 0

@@ -97,8 +97,8 @@ def loads_of_cut(system, work, f, lam):
 
 @part
 def transmitted(system, work, r):
-    """(f, n) on the declared child of primary joint ``r`` of the readings, at its frame and in its axes, without the part along the
-    free directions, which the inward sweep has left."""
+    """(f, n) on the declared child of primary joint ``r`` of the readings, at its frame and in its axes, that the inward sweep
+    has left, without the part along the free directions."""
     i, basis, motion = system.readings.body[r], work.loads.free, work.motion
     n = system.tree.nv[i]
     force, moment = load3_at(motion.through, i, 0), load3_at(motion.through, i, 3)
@@ -177,8 +177,8 @@ def largest_wrench(work):
 
 @part
 def unchanged_since(table, n, before, largest):
-    """Whether the first n columns of a table are those from ``before`` on but for round-off, also of the ``largest`` wrench; these
-    become the former."""
+    """Whether the first n columns of a table are those from ``before`` on but for round-off, also of the ``largest`` wrench; they
+    are stored there."""
     most = change = 0.0
     for f in range(table.shape[0]):
         for a in range(n):

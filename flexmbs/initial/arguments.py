@@ -74,7 +74,7 @@ def require_no_contacts(model: ModelData, analysis: str) -> None:
 
 
 def require_no_functions_of_reactions(model: ModelData, analysis: str) -> None:
-    """Raise `InputError` if an analysis by tangents would ignore how forces on frames and user functions change with reactions."""
+    """Raise `InputError` if an analysis by tangents would ignore how forces on frames or user functions depend on reactions."""
     for name, force in model.forces.items():
         if isinstance(force, UserFriction) or force.row().reads:
             raise InputError(

@@ -67,7 +67,9 @@ def algebraic(
 
         n = (parameter_count(function) or 0) - 1
         if n not in SOLVED:
-            raise InputError(f"algebraic: {shown(function)} takes {n + 1} arguments; it must take those of a user function, then y")
+            raise InputError(
+                f"algebraic: {shown(function)} takes {n + 1} arguments; it must take those of a user function, then y"
+            )
         solved: Any = SOLVED[n](function, unknowns)
         solved.__module__, solved.__name__ = function.__module__, function.__name__
         solved.__qualname__, solved.__doc__ = function.__qualname__, function.__doc__
@@ -134,7 +136,7 @@ def _newton(residual, given, y):  # type: ignore[no-untyped-def]
 @register_jitable
 def _evaluate(residual, given, y, h):  # type: ignore[no-untyped-def]
     """h(…, y)"""
-    result = residual(*given + (y,))  # noqa: RUF005
+    result = residual(*given + (y,))
     if len(result) != len(h):
         raise ValueError("the residual gives another number of equations than the guess has unknowns")
     for k in range(len(h)):

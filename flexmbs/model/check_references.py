@@ -69,8 +69,8 @@ def _reading_problems(force: Force, joints: "Mapping[str, Joint]", unread: Set[s
         if name not in joints:
             yield Problem(path, f"no joint '{name}'; {close_names(name, joints)}")
         elif isinstance(force, WheelCreep) and joints[name].child != force.frame_b:
-            text = f"the child of '{name}' is '{joints[name].child}', not frame_b = '{force.frame_b}'; read the contact of this wheel"
-            yield Problem(path, text)
+            text = f"the child of '{name}' is '{joints[name].child}', not frame_b = '{force.frame_b}'"
+            yield Problem(path, f"{text}; read the contact of this wheel")
 
 
 def _coordinate_problems(item: Item, use: CoordinateUse, joints: "dict[str, Joint]") -> Iterator[Problem]:

@@ -54,7 +54,10 @@ def forces_by_cause(state: State, loads: Loads | None = None) -> ForcesByCause:
         _k(state, bare._replace(gravity=system.gravity)) - inertia_and_elastic,
         Q_k,
         Q_d,
-        {name: _k(state, one, loads._replace(joint=loads.joint[rows])) - inertia_and_elastic for name, one, rows in _single(state.compiled, bare)},
+        {
+            name: _k(state, one, loads._replace(joint=loads.joint[rows])) - inertia_and_elastic
+            for name, one, rows in _single(state.compiled, bare)
+        },
     )
 
 

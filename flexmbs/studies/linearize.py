@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from flexmbs.api.model import Model
 from flexmbs.dynamics.dense import Terms
 from flexmbs.errors import InputError
-from flexmbs.initial.arguments import require_no_contacts, require_no_samplers, require_no_functions_of_reactions
+from flexmbs.initial.arguments import require_no_contacts, require_no_functions_of_reactions, require_no_samplers
 from flexmbs.initial.assembly import holonomic_rows
 from flexmbs.model.forces import loaded_by_reactions
 from flexmbs.model.parts import model_parts

@@ -12,7 +12,7 @@ from flexmbs.api.model import Model
 from flexmbs.api.solution import Solution
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError, ModelWarning, SolverError
-from flexmbs.initial.arguments import instant, require_no_contacts, require_no_samplers, require_no_functions_of_reactions
+from flexmbs.initial.arguments import instant, require_no_contacts, require_no_functions_of_reactions, require_no_samplers
 from flexmbs.initial.assembly import Assemble
 from flexmbs.initial.dependent_motions import require_independent_motions
 from flexmbs.initial.initial_state import consistent_state

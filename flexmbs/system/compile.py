@@ -91,8 +91,8 @@ def compile_model(model: ModelData, coordinates: str = "joint") -> Compiled:
     system = System(
         tree=tree, bodies=body_records(model, shape, data), frames=frames.record(tree), joints=joints, cuts=cuts,
         constant=constant_rows(cuts, drives, [model.joints[name].motions for name in shape.cuts]), relations=relations,
-        drives=drives, prescribed=prescribed, couplers=couplers, laws=laws.record(), forces=forces, readings=readings, samplers=samplers,
-        contacts=contacts, couplings=couplings, rotors=rotors, paths=np.array(paths, np.int64),
+        drives=drives, prescribed=prescribed, couplers=couplers, laws=laws.record(), forces=forces, readings=readings,
+        samplers=samplers, contacts=contacts, couplings=couplings, rotors=rotors, paths=np.array(paths, np.int64),
         elimination=_elimination(model, shape, tree, cuts, couplers, drives, (couplings, rotors, contacts), paths),
         gravity=np.array(model.gravity),
         layout=np.array([len(shape.tree), nq, ns, nc, len(states)], np.int64),

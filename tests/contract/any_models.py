@@ -35,7 +35,8 @@ FAMILIES: tuple[type[Declaration], ...] = (
     Body, Joint, Motion, Force, TimeLaw, JointLaw, Contact, ContactLaw, Drive, Coupling, fm.RotorInertia,
 )  # fmt: skip
 RELATIONS = (
-    "knife-edge", "rolling-disc", "disc-on-plane", "rolling-sphere", "point-on-curve", "point-on-surface", "holonomic", "velocity-rows",
+    "knife-edge", "rolling-disc", "disc-on-plane", "rolling-sphere", "point-on-curve", "point-on-surface", "holonomic",
+    "velocity-rows",
 )  # fmt: skip
 CONTACTS = (
     "sphere-plane", "sphere-sphere", "corner-line", "rope", "cam-roller", "cam-face", "joint-limit", "user",

@@ -80,7 +80,7 @@ def test_an_equation_without_solution_ends_the_run(compiled: bool) -> None:
 
 def test_wrong_declarations() -> None:
     for guess in ("a", [np.nan], [], [[1.0]]):
-        with pytest.raises(fm.InputError, match="^guess: must be"):
+        with pytest.raises(fm.InputError, match=r"^guess: must be"):
             fm.algebraic(with_diode, guess=guess)  # type: ignore[arg-type]
     with pytest.raises(fm.InputError, match="takes 1 arguments; it must take those of a user function, then y"):
         fm.algebraic(with_diode)(lambda t: 0.0)

@@ -1,4 +1,4 @@
-"""Forces on frames that read the reactions of joints, against closed forms, an independent integration, and friction in joints."""
+"""Forces on frames that read the reactions of joints, against closed forms and an independent integration."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
-from test_loaded_friction import FORMS, G, INERTIA, MASS, MU, PIN, SLOW, pendulum, slide, swing
+from test_loaded_friction import FORMS, INERTIA, MASS, MU, PIN, SLOW, G, pendulum, slide, swing
 
 import flexmbs as fm
 
@@ -114,7 +114,9 @@ def test_a_rolling_wheel_braked_by_its_contact(coordinates: str) -> None:
 
 
 def test_reading_is_checked() -> None:
-    with pytest.raises(fm.InputError, match=r"^forces\.f\.function: the function must be f\(t, r, A, v, w, reactions\) -> 6 numbers"):
+    with pytest.raises(
+        fm.InputError, match=r"^forces\.f\.function: the function must be f\(t, r, A, v, w, reactions\) -> 6 numbers"
+    ):
         fm.UserForce("f", "b", lambda t, r, A, v, w: [0.0] * 6, reads=["pin"])
     model = slide(0.3, 0.4)
     model.add(fm.UserForce("f", "block", sole, reads=["gide"]))

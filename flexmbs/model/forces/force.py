@@ -91,9 +91,9 @@ class BetweenFrames(Force):
     """A force and a torque on frame b, and their reaction on frame a.
 
     Law: x = (t, displacement (3) and rotation vector θ (3) of b in a, velocity (3) and angular velocity (3) of b relative to a,
-    constraint wrenches of joints that it reads (6 each), force states z), axes of a → out = elastic force and moment conjugate to displacement and θ, dissipative ones conjugate to the
-    velocities, ż; slopes: −∂/∂(displacement, θ) (6, 6), −∂/∂velocities (6, 6), row by row, both symmetric and not negative: what
-    is not has no place in the iteration matrix.
+    constraint wrenches of joints that it reads (6 each), force states z), axes of a → out = elastic force and moment conjugate to
+    displacement and θ, dissipative ones conjugate to the velocities, ż; slopes: −∂/∂(displacement, θ) (6, 6), −∂/∂velocities
+    (6, 6), row by row, both symmetric: what is not has no place in the iteration matrix.
 
     Parameters
     ----------

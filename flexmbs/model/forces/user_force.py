@@ -18,8 +18,8 @@ READING = function_of(6, "f(t, r, A, v, w, reactions) -> 6 numbers")
 class UserForce(OnFrame, kind="user-force"):
     """Force and torque on a frame by a user function, also of the reactions of joints, solved together with these.
 
-    Its results must depend on its arguments alone: integrators call it at trial states and in rejected steps. A run stops where no
-    reactions agree with the force that they cause.
+    Its results must depend on its arguments alone: integrators call it at trial states and in rejected steps. A run stops where
+    no reactions agree with the force that they cause.
 
     Parameters
     ----------

@@ -1,14 +1,14 @@
 """Creep force of a wheel on a plane: tyres, and wheels on rails.
 
-With the plane's normal n and the axle a, the contact point is c = −R m/|m| from the centre, m = n − (n·a) a; t₁ = a × n/|m| is the
-direction of the track and t₂ = n × t₁ the one across it. The velocity of the wheel's material there over the speed V of the
+With the plane's normal n and the axle a, the contact point is c = −R m/|m| from the centre, m = n − (n·a) a; t₁ = a × n/|m| is
+the direction of the track and t₂ = n × t₁ the one across it. The velocity of the wheel's material there over the speed V of the
 centre along the track is the creepage ξ; with the coefficients C and the load N
 
     F = −μN [1 − (1 − x)³] C ξ/|C ξ|,   x = min(1, |C ξ|/(3 μN)),   M = t₀ (1 − x)³ C₂ ξ₂ (v·t₁)/V n about the contact point;
 
-at small creepages F = −C ξ, behind the contact point by the trail t₀. It is the force of a brush model with a parabola of pressure (Pacejka, Tire and Vehicle Dynamics, 2012,
-ch. 3), and that of Vermeulen and Johnson (1964, J. Appl. Mech. 31, 338) for rolling bodies with C₁ = G a b C₁₁, C₂ = G a b C₂₂ of
-Kalker (1967).
+at small creepages F = −C ξ, behind the contact point by the trail t₀. It is the force of a brush with a parabola of pressure
+(Pacejka, Tire and Vehicle Dynamics, 2012, ch. 3), and that of Vermeulen and Johnson (1964, J. Appl. Mech. 31, 338) for rolling
+bodies with C₁ = G a b C₁₁, C₂ = G a b C₂₂ of Kalker (1967).
 """
 
 import math
@@ -117,7 +117,7 @@ def wheel_creep(p, u, x, out):
 
 @wheel_creep.slopes
 def wheel_creep_slopes(p, u, x, out):
-    """Symmetric parts: k g gᵀ of the tread, and damping Σ d g gᵀ with g = (t, c × t) for the velocity of the contact point along t"""
+    """Symmetric parts: k g gᵀ of the tread, damping Σ d g gᵀ, g = (t, c × t) for the velocity of the contact point along t"""
     n, th, v = load3(p, 0), load3(x, 4), load3(x, 7)
     _, c, t1, t2 = contact_of(p, th)
     touching = add(v, cross(load3(x, 10), c))
