@@ -80,9 +80,9 @@ def _labels(part: Declaration) -> str:
     return f"{part.section} {part.kind}" if known else ""
 
 
-def any_model(seed: int, wanted: str = "") -> Drawn:
-    """The first model of a seed that holds the ``wanted`` kind (of `registered`) and starts consistently, away from singular
-    positions."""
+def any_model(seed: int, wanted: str = "", fits: Callable[[fm.Model], bool] | None = None) -> Drawn:
+    """The first model of a seed that holds the ``wanted`` kind (of `registered`), ``fits`` and starts consistently, away from
+    singular positions. Wanted forces and their laws are added where a model is drawn without."""
     given_up: Counter[str] = Counter()
     for attempt in itertools.count():
         if sum(given_up.values()) == TRIES:
@@ -93,6 +93,10 @@ def any_model(seed: int, wanted: str = "") -> Drawn:
             given_up["parts do not fit"] += 1
             continue
         if wanted and not contents(model)[wanted]:
+            _add_wanted(model, wanted, rng)
+            if not contents(model)[wanted]:
+                continue
+        if fits is not None and not fits(model):
             continue
         try:
             with warnings.catch_warnings():
@@ -183,6 +187,20 @@ def _motion(start: float, rng: Random) -> Any:
         lambda: _table(start, rng, smooth=True),
     ]
     return laws[int(rng.integers(len(laws)))]()
+
+
+def _add_wanted(model: fm.Model, wanted: str, rng: Random) -> None:
+    """A force of a kind, or a joint force with a law of a kind."""
+    family, _, kind = wanted.rpartition(" ")
+    if family == Force.section:
+        _add_force(model, "wanted", rng, kind)
+    elif family == JointLaw.section:
+        able = [(name, at[0]) for name, joint in model.joints.items() for at in driven_coordinates(joint)]
+        laws = (_joint_law(rng) for _ in range(100))
+        law = next((each for each in laws if getattr(each, "kind", "") == kind), None)
+        if able and law is not None:
+            joint, v = able[int(rng.integers(len(able)))]
+            model.add(fm.JointTorque("wanted", joint, law, coordinate=v))
 
 
 def _joint_law(rng: Random) -> Any:
@@ -467,10 +485,10 @@ def _add_rotor(model: fm.Model, name: str, rng: Random) -> None:
     model.add(fm.RotorInertia(name, joint, inertia=rng.uniform(5e-3, 3e-2), ratio=ratio, gyroscopic=spins, coordinate=v, **axis))
 
 
-def _add_force(model: fm.Model, name: str, rng: Random) -> None:
-    """A force of any kind on any joint or frame."""
+def _add_force(model: fm.Model, name: str, rng: Random, kind: str = "") -> None:
+    """A force of any kind, or of the given one, on any joint or frame."""
     able = [(j, at[0]) for j, joint in model.joints.items() for at in driven_coordinates(joint)]
-    kind = str(rng.choice(list(Force.kinds)))
+    kind = kind or str(rng.choice(list(Force.kinds)))
     if kind in ("pin-friction", "guide-friction", "user-friction"):
         able = [(j, v) for j, v in able if _may_rub(kind, model.joints[j], v)]
     if issubclass(Force.kinds[kind], JointForce):
