@@ -22,7 +22,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import config, event
-from numba.extending import intrinsic, typeof_impl
+from numba.extending import intrinsic, register_jitable, typeof_impl
 
 from flexmbs._jit.cache import private_folder
 from flexmbs._jit.indices import count_from_the_front
@@ -242,6 +242,12 @@ def jitted(function: Callable[..., Any]) -> Callable[..., Any]:
     """A user-defined function, or one around it, compiled by Numba for this run only."""
     compiled: Callable[..., Any] = numba.njit(function)
     return compiled
+
+
+def within_jitted(function: F) -> F:
+    """A function of Python that user functions call in compiled form too."""
+    made: F = register_jitable(function)
+    return made
 
 
 def is_jitted(function: object) -> bool:

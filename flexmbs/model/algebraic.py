@@ -4,9 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numba.extending import register_jitable
 
-from flexmbs._jit import is_jitted, jitted
+from flexmbs._jit import is_jitted, jitted, within_jitted
 from flexmbs.errors import InputError, shown
 from flexmbs.model.functions import parameter_count
 
@@ -100,7 +99,7 @@ def _unknowns(residual: Any, start: np.ndarray) -> Callable[..., np.ndarray]:
     return unknowns
 
 
-@register_jitable
+@within_jitted
 def _newton(residual, given, y):  # type: ignore[no-untyped-def]
     """y with h(…, y) = 0, by Newton's method with halved steps."""
     n = len(y)
@@ -133,7 +132,7 @@ def _newton(residual, given, y):  # type: ignore[no-untyped-def]
     raise ValueError("no y with h(..., y) = 0 is found from the guess; give a nearer one, or another equation")
 
 
-@register_jitable
+@within_jitted
 def _evaluate(residual, given, y, h):  # type: ignore[no-untyped-def]
     """h(…, y)"""
     result = residual(*given + (y,))
