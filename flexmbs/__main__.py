@@ -152,6 +152,17 @@ def list_kinds(
 
 
 @app.command()
+def schema(
+    what: Annotated[str, typer.Argument(help="model or part: the kind of TOML file.")] = "model",
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the schema here instead of printing it.")] = None,
+) -> None:
+    """JSON schema of model files or part files, with which editors complete and check them."""
+    from flexmbs.command.schema import schema as command
+
+    command(what, output)
+
+
+@app.command()
 def warmup() -> None:
     """Compile all kernels ahead of time, once per version."""
     from flexmbs.command.warmup import warmup as command

@@ -19,7 +19,7 @@ from flexmbs.__main__ import main
 from flexmbs._jit import COMPILED
 from flexmbs.api.solution import Solution
 from flexmbs.command.kinds import example, keys
-from flexmbs.command.listing import _families
+from flexmbs.command.listing import all_families
 from flexmbs.declaration import Declaration
 
 if COMPILED:
@@ -69,7 +69,7 @@ def test_help_imports_no_numpy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30)
     assert done.returncode == 0, done.stderr
-    for command in ("demo", "check", "run", "report", "view", "export", "list", "warmup", "preprocess"):
+    for command in ("demo", "check", "run", "report", "view", "export", "list", "schema", "warmup", "preprocess"):
         assert command in done.stdout
 
 
@@ -182,12 +182,14 @@ def test_list_of_one_kind(capsys: pytest.CaptureFixture[str]) -> None:
     assert "rho_inf: spectral radius" in json.loads(capsys.readouterr().out)["integrators"]
 
 
-KINDS = [(family, kind) for family, kinds in _families().items() for kind, cls in kinds.items() if issubclass(cls, Declaration)]
+KINDS = [
+    (family, kind) for family, kinds in all_families().items() for kind, cls in kinds.items() if issubclass(cls, Declaration)
+]
 
 
 @pytest.mark.parametrize(("family", "kind"), KINDS)
 def test_the_example_of_every_kind_is_read(family: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cls = _families()[family][kind]
+    cls = all_families()[family][kind]
     (tmp_path / "my_module.py").write_text("def function(*arguments):\n    return 0.0\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "my_module", raising=False)

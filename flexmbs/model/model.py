@@ -31,7 +31,19 @@ OPTIONAL = ("couplings", "contacts", "rotors")  # not shown when empty
 
 
 class Header(Declaration, section="model"):
-    """The values of a model other than its items."""
+    """The values of a model other than its items.
+
+    Parameters
+    ----------
+    name : str
+        Name of the model.
+    gravity : 3 floats [m/s²]
+        Acceleration of gravity in world axes.
+    frames : dict of frames
+        Frames on the ground: names with positions [m], or `Frame`.
+    cuts : list of joints
+        Names of the joints to cut in closed loops, if chosen by the user.
+    """
 
     name: Name
     gravity: Vector3 = (0.0, 0.0, -9.81)

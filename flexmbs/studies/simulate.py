@@ -65,30 +65,77 @@ def simulate(
     strict: bool = False,
     progress: Progress | None = None,
 ) -> Solution:
-    """Motion of a model from its initial values at t = 0 to ``t_end`` (s), or according to its ``run`` if no ``t_end`` is given.
+    """Motion of a model from its initial values at t = 0 to ``t_end``, or according to its ``run`` if no ``t_end`` is given.
 
-    start: a state or an equilibrium of this model, or of one with the same bodies and joints, instead of the declared values; its
-        time becomes t = 0, with an `AssemblyWarning` if the model has laws of time.
-    step: fixed step (s); without it the steps are controlled by the local error, ``rtol`` and ``atol``.
-        Controlled steps end at the points of tables and at the ends of ramps and smooth steps; changes of a function within
-        a fiftieth of the run may be missed.
-    output_step: interval of the output times (s), default ``step`` or t_end/200; outputs are interpolated within the steps.
-    formalism: a name of `FORMALISMS`, or an object with options; by default "recursive" for trees in joint coordinates, else
-        "multiplier".
-    coordinates: "joint", "absolute" (a point mass on a joint keeps that joint's, with a note), or "rheonomic": those of "joint"
-        without the driven ones of the tree, which are functions of time (notes name the drives that stay rows).
-    integrator: a name of `INTEGRATORS`, or an object with options (``step`` … are then its own); by default "generalized-alpha"
-        for a fixed step, else "esdirk", or "dormand-prince" with a formalism that supports only that, with a note.
-    stabilization: of explicit integrators on constraints: "none", "baumgarte" or "projection".
-    rho_inf: spectral radius of generalized-α at infinite frequency.
-    events: state functions whose changes of sign are located; terminal ones end the run.
-    initial: options for consistent initial values, `Assemble` with locked joints, weights, deformation of bodies, strictness.
-    strict: an `AuditError` if the audit of the run is not PASS; else each of its findings is an `AuditWarning`.
-    progress: called with the completed fraction and a text, after batches of outputs of about a quarter of a second.
     Ctrl-C ends the run at the last output; see the solution's ``run.outcome``.
 
-    Raises `InputError` before the first step, `SolverError` if the run stops, `AuditError` with ``strict``, and exceptions
-    of user functions; the latter two and `SolverError` carry the partial solution as ``solution``.
+    Parameters
+    ----------
+    model : Model
+        The model.
+    t_end : float [s], optional
+        End time.
+    start : state, equilibrium or Solution, optional
+        A state of this model, or of one with the same bodies and joints, instead of the declared values; its time becomes t = 0,
+        with an `AssemblyWarning` if the model has laws of time.
+    step : float [s], optional
+        Fixed step; without it the steps are controlled by the local error, ``rtol`` and ``atol``. Controlled steps end at the
+        points of tables and at the ends of ramps and smooth steps; changes of a function within a fiftieth of the run may be
+        missed.
+    output_step : float [s], optional
+        Interval of the output times, default ``step`` or t_end/200; outputs are interpolated within the steps.
+    formalism : str or formalism, optional
+        A name of ``flexmbs list formalisms``, or an object with options; by default "recursive" for trees in joint coordinates,
+        else "multiplier".
+    coordinates : 'joint', 'absolute' or 'rheonomic', optional
+        "absolute": a point mass on a joint keeps that joint's, with a note; "rheonomic": those of "joint" without the driven ones
+        of the tree, which are functions of time (notes name the drives that stay rows).
+    integrator : str or integrator, optional
+        A name of ``flexmbs list integrators``, or an object with options (``step`` … are then its own); by default
+        "generalized-alpha" for a fixed step, else "esdirk", or "dormand-prince" with a formalism that supports only that, with a
+        note.
+    stabilization : 'none', 'baumgarte' or 'projection', optional
+        Of explicit integrators on constraints.
+    rtol, atol : float, optional
+        Relative and absolute tolerance of controlled steps.
+    rho_inf : float, optional
+        Spectral radius of generalized-α at infinite frequency, 0 … 1.
+    events : sequence of Event
+        State functions whose changes of sign are located; terminal ones end the run.
+    initial : Assemble, optional
+        Options for consistent initial values: locked joints, weights, deformation of bodies, strictness.
+    strict : bool
+        An `AuditError` if the audit of the run is not PASS; else each of its findings is an `AuditWarning`.
+    progress : function, optional
+        Called with the completed fraction and a text, after batches of outputs of about a quarter of a second.
+
+    Returns
+    -------
+    Solution
+        States at the output times, with views of bodies, frames, joints and energies, and the audit of the run.
+
+    Raises
+    ------
+    InputError
+        Before the first step, for a model or options that cannot be run.
+    SolverError
+        If the run stops; ``solution`` has the part before.
+    AuditError
+        With ``strict``, if the audit is not PASS; ``solution`` is the whole run.
+    Exception
+        Those of user functions; with the partial solution as ``solution``.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> pendulum = fm.Model("pendulum")
+    >>> bob = pendulum.add(fm.RigidBody("bob", mass=1.0, inertia=(0.01, 0.01, 0.01), frames={"pin": (0, 0, 1.0)}))
+    >>> hinge = pendulum.add(fm.Revolute("hinge", pendulum.ground, bob["pin"], axis="y", q0=0.1))
+    >>> solution = fm.simulate(pendulum, t_end=1.0, step=1e-3)
+    >>> solution.verdict
+    'PASS'
+    >>> solution.joint("hinge").position.shape
+    (1001, 1)
     """
     check_progress(progress)
     if not isinstance(strict, bool):

@@ -136,13 +136,18 @@ def _required(field: dataclasses.Field[Any]) -> bool:
 
 def _value(hint: Any, value: Any, key: str, files: Files) -> Any:
     """A value of the annotated type; integers are accepted as real numbers, nothing else is converted."""
-    if set(typing.get_args(hint)) >= _ARRAY:
+    if is_array(hint):
         return numbers(value, key, files)
     try:
-        return _adapter(hint).validate_python(_frozen(value), strict=True)
+        return type_adapter(hint).validate_python(_frozen(value), strict=True)
     except ValidationError as error:
         found = dict.fromkeys(_wanted(item["type"], item["msg"]) for item in error.errors(include_url=False))
         raise NestedError([Problem((key,), f"must be {' or '.join(found)}, not {shown(value)}")]) from None
+
+
+def is_array(hint: Any) -> bool:
+    """Whether an annotation stands for an array of numbers, which may be in a file."""
+    return set(typing.get_args(hint)) >= _ARRAY
 
 
 def _wanted(kind: str, message: str) -> str:
@@ -150,7 +155,8 @@ def _wanted(kind: str, message: str) -> str:
 
 
 @functools.cache
-def _adapter(hint: Any) -> TypeAdapter[Any]:
+def type_adapter(hint: Any) -> TypeAdapter[Any]:
+    """What validates values of an annotated type."""
     return TypeAdapter(hint, config=ConfigDict(arbitrary_types_allowed=True))
 
 

@@ -1,0 +1,26 @@
+"""``flexmbs schema``"""
+
+import json
+from pathlib import Path
+
+from flexmbs.console.messages import put
+from flexmbs.declaration import close_names, shown
+from flexmbs.errors import InputError
+from flexmbs.files.output import write_text
+from flexmbs.files.reserve import reserved
+
+
+def schema(what: str, output: Path | None) -> None:
+    """Print or write the schema of "model" or "part" files. Raises InputError, MachineError."""
+    from flexmbs.model.schema import model_schema
+    from preprocess.part_file.schema import part_schema
+
+    schemas = {"model": model_schema, "part": part_schema}
+    if what not in schemas:
+        raise InputError(f"schema: unknown kind of file {shown(what)}; {close_names(what, schemas)}")
+    text = json.dumps(schemas[what](), indent=1, ensure_ascii=False) + "\n"
+    if output is None:
+        put(text.rstrip())
+    else:
+        with reserved((output, "json")):
+            write_text(output, text)

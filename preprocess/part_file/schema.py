@@ -1,0 +1,73 @@
+"""JSON schema of part files, from the annotations that their reader checks; the reader checks more."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Mapping
+from typing import Any
+
+from preprocess.body.prestress import Prestress
+from preprocess.body.stress import Stress
+from preprocess.elements.formulation import Formulation
+from preprocess.fe.interfaces import INTERFACES
+from preprocess.fe.material import MATERIALS
+from preprocess.fe.point_mass import PointMass
+from preprocess.mesh.node_regions import Plane
+from preprocess.part_file.part import FORMAT, Matrices, Options
+from preprocess.part_file.records import field_names, is_array, required_names, type_adapter
+from preprocess.reduction import REDUCTIONS
+
+Schema = dict[str, Any]
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+NUMBERS: Schema = {"anyOf": [{"type": "array"}, {"type": "number"}, {"type": "string", "description": "A file of numbers."}]}
+POINT: Schema = {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}
+
+
+def part_schema() -> Schema:
+    """The schema of ``flexmbs-part`` files."""
+    material = one_of_kinds(MATERIALS, "isotropic")
+    region = {"set": {"type": "string"}, "point": POINT, "radius": {"type": "number"}, "plane": record(Plane)}
+    interfaces = one_of_kinds(INTERFACES, "rigid", region)
+    options = record(Options)
+    tables: Schema = {
+        "material": material, "materials": _named(material), "interfaces": _named(interfaces) | {"minProperties": 1},
+        "method": one_of_kinds(REDUCTIONS, "craig-bampton"), "point_masses": _named(record(PointMass, region)),
+        "formulation": record(Formulation), "stress": {"anyOf": [{"type": "boolean"}, record(Stress)]},
+        "prestress": record(Prestress), "matrices": record(Matrices),
+    }  # fmt: skip
+    return {
+        "$schema": DRAFT, "title": "Part of flexmbs", "type": "object", "additionalProperties": False,
+        "required": ["format", "interfaces", *options["required"]],
+        "properties": {"format": {"const": FORMAT}, **options["properties"], **tables},
+        "oneOf": [{"required": ["mesh", "unit"]}, {"required": ["matrices"]}],
+    }  # fmt: skip
+
+
+def one_of_kinds(kinds: Mapping[str, type], default: str, more: Schema | None = None) -> Schema:
+    """A table whose keys depend on its ``kind``, by default ``default``; ``more``: keys of a region instead of ``where``."""
+    chosen = [
+        {
+            "if": {"properties": {"kind": {"const": kind}}, "required": [] if kind == default else ["kind"]},
+            "then": record(cls, more, kind=kind),
+        }
+        for kind, cls in kinds.items()
+    ]
+    return {"type": "object", "properties": {"kind": {"enum": list(kinds), "default": default}}, "allOf": chosen}
+
+
+def record(cls: type, more: Schema | None = None, *, kind: str = "") -> Schema:
+    """The table of a dataclass: its arguments; of one on a region the keys of that."""
+    hints = typing.get_type_hints(cls)
+    names = [name for name in field_names(cls) if not (more and name == "where")]
+    properties = {name: NUMBERS if is_array(hints[name]) else type_adapter(hints[name]).json_schema() for name in names}
+    required = [name for name in required_names(cls) if name in names]
+    one = {"oneOf": [{"required": [key]} for key in ("set", "point", "plane")]} if more else {}
+    return {
+        "type": "object", "description": " ".join((cls.__doc__ or "").partition("\n\n")[0].split()),
+        "properties": {**({"kind": {"const": kind}} if kind else {}), **properties, **(more or {})}, "required": required,
+        "additionalProperties": False, **one,
+    }  # fmt: skip
+
+
+def _named(table: Schema) -> Schema:
+    return {"type": "object", "additionalProperties": table}
