@@ -19,7 +19,7 @@ from flexmbs.__main__ import main
 from flexmbs._jit import COMPILED
 from flexmbs.api.solution import Solution
 from flexmbs.command.kinds import example, keys
-from flexmbs.command.listing import all_families
+from flexmbs.command.listing import all_kinds
 from flexmbs.declaration import Declaration
 
 if COMPILED:
@@ -182,14 +182,12 @@ def test_list_of_one_kind(capsys: pytest.CaptureFixture[str]) -> None:
     assert "rho_inf: spectral radius" in json.loads(capsys.readouterr().out)["integrators"]
 
 
-KINDS = [
-    (family, kind) for family, kinds in all_families().items() for kind, cls in kinds.items() if issubclass(cls, Declaration)
-]
+KINDS = [(family, kind) for family, kinds in all_kinds().items() for kind, cls in kinds.items() if issubclass(cls, Declaration)]
 
 
 @pytest.mark.parametrize(("family", "kind"), KINDS)
 def test_the_example_of_every_kind_is_read(family: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cls = all_families()[family][kind]
+    cls = all_kinds()[family][kind]
     (tmp_path / "my_module.py").write_text("def function(*arguments):\n    return 0.0\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "my_module", raising=False)

@@ -12,7 +12,7 @@ from sphinx.application import Sphinx
 import flexmbs as fm
 import preprocess as pp
 from flexmbs.command.kinds import example
-from flexmbs.command.listing import all_families
+from flexmbs.command.listing import all_kinds
 from flexmbs.declaration import Declaration
 
 DOCS = Path(__file__).resolve().parents[1]
@@ -150,7 +150,7 @@ def page(package: ModuleType, name: str) -> str:
 def write_kinds() -> None:
     """The kinds of model files by family, with keys and examples."""
     lines = ["Kinds of items", "==============", "", "What ``flexmbs list KIND`` prints, for all kinds.", ""]
-    for family, kinds in all_families().items():
+    for family, kinds in all_kinds().items():
         declared = {kind: cls for kind, cls in kinds.items() if isinstance(cls, type) and issubclass(cls, Declaration)}
         if not declared:
             continue

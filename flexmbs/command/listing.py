@@ -12,7 +12,7 @@ Families = dict[str, dict[str, Any]]
 
 def listing(what: str | None, *, as_json: bool) -> None:
     """Print the kinds of one family or of all, or the keys of one kind. Raises InputError for an unknown name."""
-    families = all_families()
+    families = all_kinds()
     if what is None or what in families:
         _put_kinds(families if what is None else {what: families[what]}, as_json=as_json)
         return
@@ -47,7 +47,7 @@ def _put_kinds(families: Families, *, as_json: bool) -> None:
             put(f"  {kind:<{width}}  {line}")
 
 
-def all_families() -> Families:
+def all_kinds() -> Families:
     """Family → kind → its class."""
     import flexmbs.model.model  # noqa: F401  (its import registers the kinds)
     from flexmbs.formalisms import FORMALISMS

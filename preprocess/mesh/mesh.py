@@ -48,6 +48,10 @@ class Mesh:
     source: str = "arrays"
     unit: str = "m"
 
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{len(block.ids)} {kind}" for kind, block in self.blocks.items())
+        return f"<Mesh of {self.source}: {len(self.nodes)} nodes, {counts}; sets: {', '.join(self.node_sets) or 'none'}>"
+
     @classmethod
     def from_arrays(
         cls,

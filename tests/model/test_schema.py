@@ -13,7 +13,7 @@ from declared import with_every_kind
 
 from flexmbs.__main__ import main
 from flexmbs.command.kinds import example
-from flexmbs.command.listing import all_families
+from flexmbs.command.listing import all_kinds
 from flexmbs.declaration import Declaration
 from flexmbs.errors import InputError
 from flexmbs.model.model import SECTIONS
@@ -27,9 +27,7 @@ jsonschema = pytest.importorskip("jsonschema")
 ROOT = Path(__file__).resolve().parents[2]
 MODEL, PARTS = (jsonschema.Draft202012Validator(schema()) for schema in (model_schema, part_schema))
 HEAD = {"format": "flexmbs-model/1", "name": "m"}
-KINDS = [
-    (family, kind) for family, kinds in all_families().items() for kind, cls in kinds.items() if issubclass(cls, Declaration)
-]
+KINDS = [(family, kind) for family, kinds in all_kinds().items() for kind, cls in kinds.items() if issubclass(cls, Declaration)]
 
 
 def problems(validator: Any, table: Any) -> list[str]:
@@ -69,7 +67,7 @@ def test_a_model_of_every_kind_is_valid(tmp_path: Path) -> None:
 
 def item(family: str, kind: str) -> tuple[Any, dict[str, Any]]:
     """Validator and table of the example of a kind."""
-    cls = all_families()[family][kind]
+    cls = all_kinds()[family][kind]
     text = example(cls)
     table = tomllib.loads(text if text.startswith("[") else f"item = {text}")
     while "kind" not in table:
@@ -86,7 +84,7 @@ def test_schema_and_reader_agree_on_every_kind(family: str, kind: str, tmp_path:
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "my_module", raising=False)
     validator, table = item(family, kind)
-    cls = all_families()[family][kind]
+    cls = all_kinds()[family][kind]
     named = {"name": "x"} if "name" in cls.field_names() else {}
 
     def is_read(given: dict[str, Any]) -> bool:
