@@ -10,7 +10,11 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "_ext"))
 
+from machine_pages import SCENES, gallery_order, scenes  # noqa: E402
+
 import flexmbs  # noqa: E402
+
+(SCENES / "scenes").mkdir(parents=True, exist_ok=True)
 
 project = "flexmbs"
 author = "The flexmbs developers"
@@ -48,11 +52,13 @@ html_static_path = ["_static", str(_mathjax / "static" / "mathjax" / "tex-svg.js
 mathjax_path = "tex-svg.js"
 mathjax3_config = {"svg": {"fontCache": "global"}, "options": {"enableMenu": False}}
 
+html_extra_path = [str(SCENES)]
 html_theme = "pydata_sphinx_theme"
 html_title = f"flexmbs {version}"
 html_css_files = ["flexmbs.css"]
 html_show_sourcelink = False
 html_copy_source = False
+html_sidebars = {"theory": [], "start": [], "studies": [], "equations": [], "changelog": []}
 html_theme_options = {
     "navigation_with_keys": False,
     "show_toc_level": 2,
@@ -62,8 +68,6 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-
-from machine_pages import gallery_order, scenes  # noqa: E402
 
 sphinx_gallery_conf = {
     "examples_dirs": ["gallery"],

@@ -8,18 +8,20 @@ from typing import Any
 import numpy as np
 
 import flexmbs as fm
+from flexmbs.audit import audit, second_run
 from flexmbs.exports.moving_surfaces import moving_surfaces
 from flexmbs.page.drawings import shaded
-from flexmbs.page.raster import Canvas, flat
+from flexmbs.page.raster import Canvas, flat, ramp
 from flexmbs.page.solids import view_axes
-from flexmbs.player.scene import Extras
+from flexmbs.page.style import PALETTE
 from flexmbs.report.view import view
 
 SIZE = (900, 560)  # pixels
-BLUE, PAPER = np.array([0.16, 0.38, 0.60]), np.ones(3)
-DIRECTION = np.array([0.45, -1.0, 0.40])  # from which a machine is seen, unless its script says ``seen_from``
-INSTANTS = 4
-HEIGHT = 560  # pixels of the scene
+DIRECTION = np.array([0.45, -1.0, 0.40])  # from which a machine is seen
+audit.LEAST = second_run.SECONDS = 20.0  # s: the whole audit on slow machines too, so that verdicts do not depend on these
+INSTANTS, FADED = (0.0, 0.35, 0.7), 0.72  # shares of the run, and of white in all but the last
+SCENES = Path(__file__).resolve().parents[1] / "_build" / "machines"  # pages in three dimensions, copied as they are
+HEIGHT = 640  # pixels of the scene
 ORDER = (
     "quick_return", "excavator", "scara", "delta_robot", "windscreen_wiper", "crane", "satellite", "wind_turbine_blade",
     "engine", "woodpecker", "bicycle", "pantograph",
@@ -41,33 +43,35 @@ def scenes(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
     if solution.verdict != "PASS":
         raise RuntimeError(f"{block_vars['src_file']}: the verdict is {solution.verdict}:\n{solution}")
     picture = Path(next(block_vars["image_path_iterator"]))
-    picture.write_bytes(still(solution, names.get("solids", ()), np.asarray(names.get("seen_from", DIRECTION), float)))
-    page = picture.with_suffix(".html")
-    view(solution, Extras(names.get("solids", ()))).save(page)
-    frame = html.escape(page.read_text(encoding="utf-8"))
-    page.unlink()
+    picture.write_bytes(still(solution, names))
+    name = Path(block_vars["src_file"]).stem
+    view(solution).save(SCENES / "scenes" / f"{name}.html")
     title = html.escape(solution.model.name)
     return (
         f"\n.. image:: /{picture.relative_to(gallery_conf['src_dir']).as_posix()}\n   :alt: {solution.model.name}\n\n"
-        f'.. raw:: html\n\n   <iframe srcdoc="{frame.replace(chr(10), "&#10;")}" width="100%" height="{HEIGHT}" '
-        f'style="border:0" sandbox="allow-scripts allow-downloads" loading="lazy" title="{title}"></iframe>\n\n'
+        f'.. raw:: html\n\n   <iframe src="../scenes/{name}.html" width="100%" height="{HEIGHT}" style="border:0" '
+        f'sandbox="allow-scripts allow-downloads" title="{title}"></iframe>\n'
+        f'   <p><a href="../scenes/{name}.html">The motion on a page of its own</a></p>\n\n'
     )
 
 
-def still(solution: fm.Solution, solids: Any = (), direction: np.ndarray = DIRECTION) -> bytes:
-    """The bodies at equal intervals of time, later ones darker, as a PNG."""
-    axes = view_axes(direction, np.array([0.0, 0.0, 1.0]))
-    surfaces = moving_surfaces(solution, solids)
-    pick = np.linspace(0, len(solution.t) - 1, INSTANTS).astype(int)
+def still(solution: fm.Solution, names: dict[str, Any]) -> bytes:
+    """The bodies at a few instants, the last one in full colours, as a PNG; a script may have its own ``instants``."""
+    axes = view_axes(DIRECTION, np.array([0.0, 0.0, 1.0]))
+    surfaces = moving_surfaces(solution)
+    pick = (np.array(names.get("instants", INSTANTS)) * (len(solution.t) - 1)).astype(int)
     seen = [[surface.at(i) @ axes.T for surface in surfaces] for i in pick]
     canvas = Canvas(np.concatenate([points for each in seen for points in each]), *SIZE)
     extent = float(np.ptp(np.concatenate([np.concatenate(each) for each in seen]), axis=0).max())
-    for k, poses in enumerate(seen):
-        tone = BLUE + (PAPER - BLUE) * 0.82 * (1.0 - k / (len(pick) - 1))
-        for surface, points in zip(surfaces, poses):
+    colours = ramp(PALETTE, len(PALETTE))
+    for poses in seen:
+        fade = 0.0 if poses is seen[-1] else FADED
+        for k, (surface, points) in enumerate(zip(surfaces, poses)):
+            tone = colours[k % len(colours)] * (1.0 - fade) + fade
             corners = points[surface.triangles]
             canvas.draw(corners, flat(shaded(np.tile(tone, (len(corners), 1)), corners)))
-        canvas.outline(0.01 * extent)
+        if poses is seen[-1]:
+            canvas.outline(0.01 * extent)
         canvas.clear_depth()
     return canvas.png()
 
@@ -77,10 +81,10 @@ def main(name: str) -> None:
     script = Path(__file__).resolve().parents[1] / "gallery" / f"{name}.py"
     names: dict[str, Any] = {"__name__": "__main__"}
     exec(compile(script.read_text(encoding="utf-8"), str(script), "exec"), names)
-    solution, solids = names["solution"], names.get("solids", ())
+    solution = names["solution"]
     print(solution)
-    Path(f"{name}.png").write_bytes(still(solution, solids, np.asarray(names.get("seen_from", DIRECTION), float)))
-    view(solution, Extras(solids)).save(f"{name}.html")
+    Path(f"{name}.png").write_bytes(still(solution, names))
+    view(solution).save(f"{name}.html")
 
 
 if __name__ == "__main__":

@@ -2,9 +2,9 @@
 Quick-return mechanism
 ======================
 
-The drive of a shaper (Whitworth): a crank turns uniformly, its pin slides in a slotted lever, and the lever moves the ram slowly
-forward in the cut and quickly back. The ratio of the two times is that of the crank's angles,
-:math:`(\\pi + 2\\arcsin(r/d)) / (\\pi - 2\\arcsin(r/d))` with the crank r and the distance d of the two pivots.
+The drive of a shaper (Whitworth): a crank turns uniformly, its pin slides in a slotted lever, and the lever moves the ram
+slowly forward in the cut and quickly back. The ratio of the two times is that of the crank's angles, :math:`(\\pi +
+2\\arcsin(r/d)) / (\\pi - 2\\arcsin(r/d))` with the crank r and the distance d of the two pivots.
 """
 
 import numpy as np
@@ -14,12 +14,20 @@ import flexmbs as fm
 r, d, lever, turns_per_second = 0.10, 0.25, 0.60, 1.0
 
 shaper = fm.Model("quick-return", gravity=(0, 0, -9.81), frames={"centre": (0, 0, d), "guide": (0, 0, lever)})
-crank = shaper.add(fm.RigidBody("crank", mass=3.0, inertia=(0.02, 0.02, 0.02), frames={"pin": (r, 0, 0)}))
-block = shaper.add(fm.RigidBody("block", mass=0.5, inertia=(3e-4, 3e-4, 3e-4)))
-arm = shaper.add(
-    fm.RigidBody("lever", mass=4.0, com=(0, 0, lever / 2), inertia=(0.13, 0.13, 1e-3), frames={"end": (0, 0, lever)})
+crank = shaper.add(
+    fm.RigidBody("crank", mass=3.0, inertia=(0.02, 0.02, 0.02), frames={"pin": (r, 0, 0), "counter": (-0.3 * r, 0, 0)})
 )
-stone = shaper.add(fm.RigidBody("stone", mass=0.3, inertia=(2e-4, 2e-4, 2e-4)))
+block = shaper.add(fm.RigidBody("block", mass=0.5, inertia=(8e-5, 8e-5, 1.6e-4)))
+arm = shaper.add(
+    fm.RigidBody(
+        "lever",
+        mass=4.0,
+        com=(0, 0, lever / 2),
+        inertia=(0.13, 0.13, 1e-3),
+        frames={"pivot": (0, 0, 0), "end": (0, 0, 1.1 * lever)},
+    )
+)
+stone = shaper.add(fm.RigidBody("stone", mass=0.3, inertia=(8e-5, 8e-5, 8e-5)))
 ram = shaper.add(fm.RigidBody("ram", mass=12.0, inertia=(0.1, 0.3, 0.3), frames={"tool": (0.5, 0, 0), "back": (-0.2, 0, 0)}))
 
 turn = shaper.add(fm.Revolute("turn", shaper.ground["centre"], crank, axis="y", q0=0.0))
@@ -40,8 +48,7 @@ solution = fm.simulate(shaper, t_end=2.0, step=2e-3)
 
 way = solution.joint("stroke").position[:, 0]
 v = solution.joint("stroke").velocity[:, 0]
-slow, quick = np.mean(v > 0), np.mean(v < 0)
-slow, quick = max(slow, quick), min(slow, quick)
+quick, slow = sorted((np.mean(v > 0), np.mean(v < 0)))
 half = np.arcsin(r / d)
 print(f"stroke {np.ptp(way):.4f} m, ratio of times {slow / quick:.3f}, by geometry {(np.pi + 2 * half) / (np.pi - 2 * half):.3f}")
 print(f"largest torque of the motor {np.abs(solution.drive('motor').torque).max():.0f} N m")

@@ -13,7 +13,7 @@ from flexmbs.exports.primitives import triangulated
 from flexmbs.flexible_body.parts import FloatArray, Surface
 from flexmbs.model.frames import GROUND
 from flexmbs.player.links import body_shapes
-from flexmbs.player.scene import frame_of
+from flexmbs.player.scene import frame_of, touching_of
 from flexmbs.player.solids import Solid
 from flexmbs.results.solution import SolutionData
 from flexmbs.results.stress import StressView
@@ -61,8 +61,9 @@ class MovingSurface:
 
 
 def moving_surfaces(solution: SolutionData, solids: Sequence[Solid] = ()) -> list[MovingSurface]:
-    """The surfaces of all bodies with triangles: a flexible body by its mesh, others by the ``solids`` given, or by rods between
-    their frames, boxes of their inertia and balls. Raises `InputError` for solids of unknown bodies."""
+    """The surfaces of all bodies with triangles: a flexible body by its mesh, others by the ``solids`` given, or by wheels and
+    spheres that touch, rods between their frames, boxes of their inertia and balls. Raises `InputError` for
+    solids of unknown bodies."""
     for solid in solids:
         if solid.body not in (*solution.bodies, GROUND):
             raise InputError(f"solids: body '{solid.body}' is not in the solution; it has: {', '.join(solution.bodies)}")
@@ -81,7 +82,9 @@ def moving_surfaces(solution: SolutionData, solids: Sequence[Solid] = ()) -> lis
             found.append(_given(name, own, view))
         else:
             places = [frame_of(solution, ref)[0] for ref in solution.compiled.frames if ref.body == name and ref.frame]
-            shapes = body_shapes(solution.model.bodies[name], np.array(places, float).reshape(-1, 3), size)
+            touching = touching_of(solution, name)
+            points = np.array(places, float).reshape(-1, 3)
+            shapes = [*touching, *body_shapes(solution.model.bodies[name], points, size, touching)]
             found.append(_given(name, [Solid(name, *triangulated(shape)) for shape in shapes], view))
     return [surface for surface in found if len(surface.triangles)]
 

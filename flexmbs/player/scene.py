@@ -54,6 +54,17 @@ def scene_text(table: dict[str, Any]) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
+def touching_of(solution: SolutionData, name: str) -> list[Shape]:
+    """Shapes of the contacts of a body, wheels and spheres, moved from their frames to its axes."""
+    found = []
+    for ref, shape in touching_shapes(solution.model):
+        if ref.body == name:
+            x, R = frame_of(solution, ref)
+            points = {key: (x + R @ np.asarray(shape[key])).tolist() for key in ("at", "from", "to") if key in shape}
+            found.append(shape | points)
+    return found
+
+
 class _Writer:
     """One scene while it is written."""
 
@@ -129,19 +140,9 @@ class _Writer:
         item = self.shown.model.bodies[name]
         own = [solid for solid in self.solids if solid.body == name]
         drawn = "part" in factors or own
-        touching = [] if drawn else self._touching(name)
+        touching = [] if drawn else touching_of(self.shown, name)
         shapes = [] if drawn else [*touching, *body_shapes(item, self._places(name), size, touching)]
         return {"name": name, "kind": item.kind, "shapes": shapes, "solids": [self._solid(each) for each in own], **factors}
-
-    def _touching(self, name: str) -> list[Shape]:
-        """Shapes of contacts, moved from their frames to the body."""
-        found = []
-        for ref, shape in touching_shapes(self.shown.model):
-            if ref.body == name:
-                x, R = frame_of(self.shown, ref)
-                points = {key: (x + R @ np.asarray(shape[key])).tolist() for key in ("at", "from", "to") if key in shape}
-                found.append(shape | points)
-        return found
 
     def _solid(self, solid: Solid) -> dict[str, Any]:
         x = np.asarray(solid.vertices, float)
