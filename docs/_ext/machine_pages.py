@@ -50,7 +50,7 @@ def scenes(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
     return (
         f"\n.. image:: /{picture.relative_to(gallery_conf['src_dir']).as_posix()}\n   :alt: {solution.model.name}\n\n"
         f'.. raw:: html\n\n   <iframe src="../scenes/{name}.html" width="100%" height="{HEIGHT}" style="border:0" '
-        f'sandbox="allow-scripts allow-downloads" title="{title}"></iframe>\n'
+        f'title="{title}"></iframe>\n'
         f'   <p><a href="../scenes/{name}.html">The motion on a page of its own</a></p>\n\n'
     )
 

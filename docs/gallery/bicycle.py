@@ -36,6 +36,7 @@ for name, place, radius, mass, across, along in wheels:
     bike.add(fm.Revolute(f"{name} hub", place, wheel, axis="y", v0=speed / radius))
     bike.add(fm.RollingDisc(f"{name} contact", bike.ground, wheel, radius=radius, axis="y", normal="z"))
 
+instants = (0.0, 0.04, 0.08)  # of the picture, shares of the run
 solution = fm.simulate(bike, t_end=5.0, step=2e-3, output_step=1e-2)
 
 # %%
@@ -47,4 +48,3 @@ print(f"heading changed by {np.degrees(solution.joint('road').position[-1, 3]):.
 # Eigenvalues of lean and steer about the upright motion: stable, as published for speeds from 4.29 to 6.02 m/s.
 eigenvalues = np.linalg.eigvals(fm.linearize(bike, at=fm.state(bike, velocity={"road": (speed, 0, 0, 0, 0, 0)})).A)
 print(eigenvalues[abs(eigenvalues) > 1e-2].round(3))
-instants = (0.0, 0.04, 0.08)
