@@ -9,7 +9,12 @@ from recipes import ROOT, blocks, differences
 from flexmbs._jit import COMPILED
 
 FOLDER = ROOT / "docs" / "howto"
-PAGES = [*sorted(path for path in FOLDER.glob("*.md") if path.stem != "index"), ROOT / "docs" / "start.md"]
+FORMATS = ROOT / "docs" / "formats"
+PAGES = [
+    *sorted(path for path in FOLDER.glob("*.md") if path.stem != "index"),
+    ROOT / "docs" / "start.md",
+    *(FORMATS / f"{name}.md" for name in ("body", "solution")),
+]
 
 
 @pytest.mark.skipif(not COMPILED, reason="the runs of the recipes take long interpreted")
