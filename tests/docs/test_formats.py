@@ -40,7 +40,6 @@ def described(name: str) -> str:
     """An item with NAME, KEY or FRAME for what the user or the model names."""
     for pattern, general in (
         (r"frames/\w+/(\w+)$", r"frames/NAME/\1"),
-        (r"provenance/.+$", "provenance/KEY"),
         (r"applied/.+$", "applied/FRAME"),
         (r"bodies/\d+/.+$", "bodies/NUMBER/…"),
     ):
