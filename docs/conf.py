@@ -27,6 +27,7 @@ extensions = [
     "sphinx.ext.mathjax",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
+    "docstrings",
     "code_pages",
     "written_pages",
 ]

@@ -32,8 +32,19 @@ class Model(ModelData):
 def load(path: str | Path, *, allow_outside: bool = False, allow_code: bool = False) -> Model:
     """The model in a TOML file.
 
+    allow_code: whether functions that it names are imported.
     Files it names must be in its folder unless ``allow_outside``. A function ``module:name`` is code of the file's author: it is
     imported, from the model's folder or Python's path, only with ``allow_code``. Raises `InputError` with every problem of the
     file, one line each.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("pendulum")
+    >>> bob = model.add(fm.RigidBody("bob", mass=1.0, com=(0, 0, -0.5), inertia=(0.01, 0.01, 0.01)))
+    >>> hinge = model.add(fm.Revolute("hinge", model.ground, bob, axis="y", q0=0.1))
+    >>> model.save("pendulum.toml")
+    >>> fm.load("pendulum.toml") == model
+    True
     """
     return read(Path(path), Model, allow_outside=allow_outside, allow_code=allow_code)

@@ -47,6 +47,10 @@ def assemble(
 ) -> Assembly:  # fmt: skip
     """The initial state that satisfies all joints, drives and couplings at time ``t`` and keeps the declared values.
 
+    locked: joints held exactly.
+    weights: joint → number, or one per degree of freedom, to make joints harder (> 1) or easier (< 1) to move.
+    elastic: bodies deform with the least strain energy if loops do not close otherwise.
+    strict: declared values that cannot be kept are an error.
     Joints whose ``q0`` or ``v0`` is given keep it if the constraints allow it, tree and cut joints alike; the others move by the
     least change in the metric of the mass matrix. Declared values that cannot be kept change as little as possible, with an
     `AssemblyWarning`, or an `InputError` if ``strict``. ``locked`` joints are held exactly; ``weights`` (joint → number, or
@@ -54,6 +58,15 @@ def assemble(
     ``elastic``, they deform with the least strain energy if loops do not close otherwise. Prescribed motions are always
     satisfied. Raises `InputError` that names the joint and the gap if a loop does not close, and locked joints that are
     inconsistent.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("pendulum")
+    >>> bob = model.add(fm.RigidBody("bob", mass=1.0, com=(0, 0, -0.5), inertia=(0.01, 0.01, 0.01)))
+    >>> hinge = model.add(fm.Revolute("hinge", model.ground, bob, axis="y", q0=0.1))
+    >>> fm.assemble(model).joints["hinge"].position.tolist()
+    [0.1]
     """
     declaration_report(model).raise_errors()
     found = assembly(model, instant(t), Assemble(locked, {} if weights is None else weights, elastic=elastic, strict=strict))

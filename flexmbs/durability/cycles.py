@@ -34,7 +34,15 @@ class Cycles:
 def rainflow(values: ArrayLike) -> Cycles:
     """Rainflow cycles of a history; the residue counts as half cycles.
 
+    values (n,): the history, in any unit.
     Raises `InputError`, and `MachineError` without the package `rainflow`. Source: ASTM E1049-85 (2017), section 5.4.4.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> cycles = fm.rainflow([-2, 1, -3, 5, -1, 3, -4, 4, -2])  # the example of the standard
+    >>> float(cycles.count.sum())
+    4.0
     """
     return counted(number_list(values, "values"))
 

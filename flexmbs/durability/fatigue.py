@@ -73,6 +73,7 @@ def fatigue(
 ) -> Fatigue:  # fmt: skip
     """Damage D = Σ n/N of the stress histories at the nodes of a body, cycles by rainflow, N by an S–N curve.
 
+    curve: the S–N curve.
     nodes: numbers in the mesh; hottest: only so many, those of largest von Mises stress; by default all nodes with stress.
     measure: "signed von Mises", with the sign of the principal stress of largest magnitude (in nearly pure shear this sign may
     change without cause, which is on the safe side), "principal", that principal stress itself, or "critical plane", the largest

@@ -51,7 +51,17 @@ class State:
 
     @property
     def state(self) -> "State":
-        """Itself: a state is accepted wherever a result with a state is."""
+        """Itself: a state is accepted wherever a result with a state is.
+
+        Examples
+        --------
+        >>> import flexmbs as fm
+        >>> model = fm.Model("pendulum")
+        >>> bob = model.add(fm.RigidBody("bob", mass=1.0, com=(0, 0, -0.5), inertia=(0.01, 0.01, 0.01)))
+        >>> hinge = model.add(fm.Revolute("hinge", model.ground, bob, axis="y", q0=0.1))
+        >>> fm.state(model, position={"hinge": 0.5}, velocity={"hinge": -1.0}).q.tolist()
+        [0.5]
+        """
         return self
 
     def work(self) -> Work:
@@ -122,7 +132,18 @@ def given_state(key: str, given: HasState) -> State:
 
 
 def state_of(solution: SolutionData, t: float) -> State:
-    """The state of a solution in joint coordinates at its output time nearest to ``t``. Raises `InputError`."""
+    """The state of a solution in joint coordinates at its output time nearest to ``t``. Raises `InputError`.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("pendulum")
+    >>> bob = model.add(fm.RigidBody("bob", mass=1.0, com=(0, 0, -0.5), inertia=(0.01, 0.01, 0.01)))
+    >>> hinge = model.add(fm.Revolute("hinge", model.ground, bob, axis="y", q0=0.1))
+    >>> run = fm.simulate(model, t_end=0.1, step=1e-3)
+    >>> fm.state_of(run, 0.05).t
+    0.05
+    """
     t = instant(t)
     if not isinstance(solution, SolutionData):
         raise InputError(f"solution: {type(solution).__name__} is not a Solution; use the result of simulate or Solution.load")

@@ -56,7 +56,7 @@ class Robot:
 
     model: an ordinary `Model`, of rigid or flexible links, with forces, drives and analyses.  tool: the
     default frame.  limits (n, 2): of the coordinates, infinite if there are none.  motors: joint → `Motor`.  visuals: what the
-    links of a file look like.
+    links of a file look like.  frames: links without a body of their own, by name.
     Terms treat every link as rigid in its undeformed shape and take arrays of states: q (..., n) gives D (..., n, n).
     Equations: D(q) q̈ + C(q, q̇) q̇ + g(q) + friction(q̇) = τ, D with the motors' inertia. Siciliano et al., Robotics (2009), ch. 7.
     Couplings A q = b of the model, such as <mimic> of URDF files, leave all joint coordinates in q: poses, Jacobians, D, C, g and

@@ -23,7 +23,21 @@ KINDS = ("lowpass", "highpass", "bandpass", "bandstop")
 
 @dataclass(frozen=True, eq=False)
 class Signal:
-    """Values x (nt,) at times t (nt,) [s], with a name and a unit. Raises InputError for lists that are not of numbers."""
+    """Values x (nt,) at times t (nt,) [s], with a name and a unit.
+
+    t (nt,): times [s], increasing.  values (nt,): in the unit.
+    Raises InputError for lists that are not of numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import flexmbs as fm
+    >>> t = np.arange(1000) / 1000
+    >>> tone = fm.Signal(t, 2.0 * np.sin(2 * np.pi * 50 * t), "tone", "V")
+    >>> peak, = tone.fft().peaks(1)
+    >>> round(peak.place), round(peak.value, 6)
+    (50, 2.0)
+    """
 
     t: FloatArray
     values: FloatArray

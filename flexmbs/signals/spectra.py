@@ -47,10 +47,17 @@ class Spectrum:
 
 @dataclass(frozen=True, eq=False)
 class Psd:
-    """One-sided power spectral density: f (n,) [Hz], ascending, values (n,) ≥ 0 [unit²/Hz]; unit: that of the signal.
+    """One-sided power spectral density, zero outside of f.
 
-    Zero outside of f. Between the points it is linear; with ``logarithmic`` straight on logarithmic axes, as specifications are.
+    f (n,): frequencies [Hz], ascending.  values (n,): at these, ≥ 0 [unit²/Hz].  unit: that of the signal.
+    logarithmic: straight between the points on logarithmic axes, as specifications are; by default linear.
     Raises InputError.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> fm.Psd([1.0, 101.0], [0.04, 0.04], unit="m/s²").rms
+    2.0
     """
 
     f: FloatArray

@@ -40,9 +40,23 @@ def inverse_dynamics(motion: Solution | HasState, *, actuators: str | Sequence[s
     """Actuator forces for the positions, velocities and accelerations of a state or of all outputs of a solution.
 
     By the residual of the equations, for trees the recursive Newton–Euler algorithm (Featherstone 2008, ch. 5), in
-    addition to the forces of the model. actuators: names of joints with actuators on all their degrees of freedom; drives then
-    only prescribe the motion. Without names the drives are the actuators, in a tree without drives all joints. Raises
-    `InputError`.
+    addition to the forces of the model.
+
+    motion: a solution, or a state with accelerations.
+    actuators: names of joints with actuators on all their degrees of freedom; drives then only prescribe the motion. Without
+    names the drives are the actuators, in a tree without drives all joints.
+    Raises `InputError`.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("pendulum")
+    >>> bob = model.add(fm.RigidBody("bob", mass=1.0, com=(0, 0, -0.5), inertia=(0.01, 0.01, 0.01)))
+    >>> hinge = model.add(fm.Revolute("hinge", model.ground, bob, axis="y", q0=0.1))
+    >>> drive = model.add(fm.Drive("motor", hinge, 0.1))
+    >>> torque = fm.inverse_dynamics(fm.kinematics(model, [0.0])).effort["motor"]
+    >>> round(float(torque[0, 0]), 4)  # m g l sin φ
+    0.4897
     """
     states = _states(motion)
     compiled, names = states[0].compiled, _actuators(actuators)

@@ -33,9 +33,20 @@ MOST_HALVINGS = 12
 def kinematics(model: Model, times: Sequence[float] | np.ndarray) -> Solution:
     """Positions, velocities and accelerations of a driven mechanism at the given times (s).
 
+    times (nt,): increasing, s.
     g(q, t) = 0 by Newton's method from positions predicted by the velocities, G s = −γ̄, G ṡ = γ; multipliers are zero (see
     `inverse_dynamics` for them), elastic coordinates keep their declared values.
     Raises `InputError` naming the joints that are not driven, `SolverError` with the solution up to a singular position.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("pendulum")
+    >>> bob = model.add(fm.RigidBody("bob", mass=1.0, com=(0, 0, -0.5), inertia=(0.01, 0.01, 0.01)))
+    >>> hinge = model.add(fm.Revolute("hinge", model.ground, bob, axis="y", q0=0.1))
+    >>> drive = model.add(fm.Drive("motor", hinge, fm.Ramp(0.1, rate=2.0)))
+    >>> fm.kinematics(model, [0.0, 0.5]).joint("hinge").position[:, 0].tolist()
+    [0.1, 1.1]
     """
     moments = checked_times(times)
     declaration_report(model).raise_errors()

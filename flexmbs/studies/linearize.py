@@ -117,6 +117,17 @@ def linearize(
     independent: names of the coordinates y (``crank.0``, ``rod.mode2``), by default chosen by pivoting.
     Raises `InputError`, also where a force has a corner or a jump at the state. Source: Négrut and Ortiz, J. Comput. Nonlinear
     Dynam. 1 (2006) 230 (reduction on constraints).
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("pendulum")
+    >>> bob = model.add(fm.RigidBody("bob", mass=1.0, com=(0, 0, -0.5), inertia=(0.01, 0.01, 0.01)))
+    >>> hinge = model.add(fm.Revolute("hinge", model.ground, bob, axis="y", q0=0.1))
+    >>> model.joints["hinge"] = fm.Revolute("hinge", model.ground, bob, axis="y")
+    >>> modes = fm.linearize(model, inputs=[("effort", "hinge")], outputs=[("coordinate", "hinge")]).modes
+    >>> round(float(modes.frequency[0]), 3)  # √(m g l / J) / 2π
+    0.691
     """
     here = state_about(model, at)
     require_no_contacts(model, "linearize")

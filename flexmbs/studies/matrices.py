@@ -239,8 +239,18 @@ def matrices(
 ) -> Matrices:  # fmt: skip
     """The terms at the declared state of a model or at a given one, in ``coordinates`` "joint" or "absolute".
 
+    coordinates: "joint" or "absolute".
     formalism: whose equations `Matrices.system` holds.  independent: names of the independent velocities σ, chosen by pivoting by
     default. Raises `InputError`.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("pendulum")
+    >>> bob = model.add(fm.RigidBody("bob", mass=1.0, com=(0, 0, -0.5), inertia=(0.01, 0.01, 0.01)))
+    >>> hinge = model.add(fm.Revolute("hinge", model.ground, bob, axis="y", q0=0.1))
+    >>> fm.matrices(model).M.tolist()  # about the hinge, J + m l²
+    [[0.26]]
     """
     name = formalism.name if isinstance(formalism, Formalism) else formalism
     if not isinstance(name, str) or name not in FORMALISMS:

@@ -131,6 +131,7 @@ def campbell(
 ) -> Campbell:  # fmt: skip
     """Natural frequencies of a rotating model over its speed, modes followed by their shapes.
 
+    drive: name of the drive that turns a given model.
     model: a function of the speed Ω [rad/s] that gives a model, whose steady equilibrium is linearized, or a state or a
     `Linearization`; or a model with the name of the ``drive`` that turns it, whose motion becomes Ω t.  speeds: in the order in
     which the modes are followed.  frame, axis: a frame on the axis of rotation and that world axis, to tell forward from

@@ -84,12 +84,23 @@ def statics(
 ) -> Equilibrium:  # fmt: skip
     """Equilibrium k(q, 0, z) + Gᵀλ = 0, g(q, t) = 0, ż = 0 of a model, from its declared position or from ``start``.
 
+    load_steps: number of increments of the load.
     Unbalanced loads of the start are applied in ``load_steps`` increments, or in smaller ones if Newton's method requires it;
     if the tangent stiffness is not positive there, the model relaxes into an equilibrium instead (Newton's method with bounded
     descent steps, Nocedal and Wright 2006, §4.3).
     steady: equilibrium of the motion with drives at constant rates, with inertia forces, instead of rest.
     allow_indifferent: unsupported coordinates keep their positions; without it they are an error.
     Raises `InputError` for a model that does not assemble, `SolverError` if there is no equilibrium.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("pendulum")
+    >>> bob = model.add(fm.RigidBody("bob", mass=1.0, com=(0, 0, -0.5), inertia=(0.01, 0.01, 0.01)))
+    >>> hinge = model.add(fm.Revolute("hinge", model.ground, bob, axis="y", q0=0.1))
+    >>> rest = fm.statics(model)
+    >>> bool(abs(rest.state.q).max() < 1e-9)
+    True
     """
     if not isinstance(load_steps, numbers.Integral) or not 1 <= load_steps <= MOST_LOAD_STEPS:
         raise InputError(f"load_steps: must be a whole number from 1 to {MOST_LOAD_STEPS}, not {shown(load_steps)}")
@@ -253,6 +264,7 @@ def quasi_static(
 ) -> Solution:
     """Equilibria at the given times (s) along drives and loads of time, each starting from the previous one.
 
+    times (nt,): increasing, s.  allow_indifferent: unsupported coordinates keep their positions.
     The solution has the multipliers of rest, s = ṡ = 0; works are those along the path of equilibria, whose rates follow from
     K q̇ − Gᵀλ̇ = −∂R/∂t, G q̇ = −∂g/∂t. Raises `InputError`, and `SolverError` with the solution up to the time of failure.
     """

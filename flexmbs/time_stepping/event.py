@@ -22,9 +22,22 @@ class Event:
     The function is one of: freedom ``coordinate`` of ``joint`` (with ``velocity=True`` its rate), component "x", "y" or "z" of
     the world position of ``frame``, or ``function(t, r, A, v, w)`` of the motion of ``frame`` in world axes (position (3,),
     rotation matrix (9,) row by row, velocity (3,), angular velocity (3,)), plain or compiled with ``numba.njit``.
+    function: of the motion of ``frame``, instead of a joint or an axis.  joint, coordinate: whose coordinate or, with velocity,
+    whose rate is taken.  velocity: its rate instead of its position.  frame, axis: whose world position is taken, along "x", "y"
+    or "z".  value: subtracted from the function, in its unit.
     direction: 1 only where it rises, −1 only where it falls, 0 both.  terminal: the run ends there.
     The functions are evaluated after every step: two changes of sign within one step are not detected.
     Raises `InputError`.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("pendulum")
+    >>> bob = model.add(fm.RigidBody("bob", mass=1.0, com=(0, 0, -0.5), inertia=(0.01, 0.01, 0.01)))
+    >>> hinge = model.add(fm.Revolute("hinge", model.ground, bob, axis="y", q0=0.1))
+    >>> down = fm.Event("down", joint=hinge, direction=-1, terminal=True)
+    >>> fm.simulate(model, t_end=2.0, step=1e-3, events=[down]).run.outcome
+    "stopped at event 'down' at t = 0.361876 s"
     """
 
     name: str

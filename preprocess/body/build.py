@@ -65,6 +65,7 @@ def reduce(
 ) -> FlexibleBodyData:
     """Reduced flexible body of a meshed part (with its material) or of given finite-element matrices.
 
+    part: a mesh, or a finite-element model that is assembled already.  material: of a mesh, one or by element set.
     interfaces: where joints and forces are attached, by name.  method: default ``CraigBampton(modes=12)``.
     reference: reference condition of the body frame: an interface's name (attached to its frame), "mean axes" or "principal axes"
     (at the centre of mass), "chord" (between the body's two interfaces), "node 17", or a `Reference`.
@@ -79,6 +80,19 @@ def reduce(
     The modes are mass-normalised, K_ff = diag(ω²), D_ff = diag(2ζω); a Craig–Bampton reduction with n normal modes and k
     interfaces has nf = n + 6k − 6 of them.
     Raises InputError for invalid input, SolverError when the modes do not converge.
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> bar = pp.reduce(
+    ...     pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)),
+    ...     pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0),
+    ...     interfaces={"root": pp.Rigid("x0")},
+    ...     method=pp.CraigBampton(modes=4),
+    ...     reference="root",
+    ... )
+    >>> round(float(bar.mass), 3), bar.nf
+    (1.256, 4)
     """
     _check_options(
         {"stiffening": stiffening, "estimate": estimate, "inertia_loads": inertia_loads},

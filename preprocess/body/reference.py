@@ -65,6 +65,8 @@ class Reference(ABC):
 class AttachedInterface(Reference):
     """Body frame fixed to the frame of an interface.
 
+    interface: its name.
+
     Source: Agrawal and Shabana, Computers & Structures 21 (1985) 1303.
     """
 
@@ -91,6 +93,8 @@ class AttachedInterface(Reference):
 class AttachedNode(Reference):
     """Body frame with its origin at a node, by its number, along mesh axes, with the least-squares rotation of the nodes
     that share an element with it: ``Σ r̃ᵀr̃ θ = Σ r × (u_j − u_node)``.
+
+    node: its number in the mesh.
 
     Source: Agrawal and Shabana, Computers & Structures 21 (1985) 1303; least squares as in MSC Nastran, RBE3.
     """
@@ -175,6 +179,7 @@ class Chord(Reference):
     """Body frame with its origin at interface ``first``, x through interface ``second``, its rotation about x that of the first;
     y is the axis of the first interface closest to perpendicular to the chord, made perpendicular to it.
 
+    first, second: names of two interfaces.
     Conditions: u(first) = 0 (3), u_y(second) = u_z(second) = 0 (2), θ_x(first) = 0 (1).
     Source: Schwertassek, Wallrapp and Shabana, Nonlinear Dynamics 20 (1999) 361 (choice of frames, secant frame).
     """

@@ -26,8 +26,9 @@ _PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))
 @checked_arguments
 @dataclass(frozen=True)
 class Stress:
-    """Stress modes to keep: at the "surface" nodes or at "all" nodes, in "single" or "double" precision.
+    """Stress modes to keep.
 
+    nodes: "surface" or "all".  precision: "single" or "double".
     A body with n nodes, nf modes and k interfaces takes 24 n (nf + 12 + 6 k) bytes in single precision.  Raises InputError.
     """
 

@@ -40,6 +40,7 @@ def assemble(
 ) -> FEModel:
     """K_ab = ∫ B_aᵀ C B_b dV and m_ab = ∫ ρ N_a N_b dV of a mesh.
 
+    mesh: the mesh.  allow_large: also beyond the free memory.
     material: one for the whole mesh, or materials by element set, which must cover every element exactly once.
     formulation: of elements with several formulations.
     lumped: diagonal m, each element's consistent diagonal scaled to its mass (Hinton, Rock, Zienkiewicz 1976), always positive.

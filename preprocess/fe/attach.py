@@ -39,6 +39,7 @@ EXACT = 1e-9
 def attach(fe: FEModel, masses: Iterable[PointMass]) -> FEModel:
     """The model with point masses added to its nodal mass m.
 
+    fe: the model.  masses: its `PointMass` items.
     A region without the extent for the second moment (one node, a line, a plane) is extended by adjacent elements; the
     displacement gradient is then averaged over these.
     Raises InputError for regions that do not exist or cannot carry the mass.

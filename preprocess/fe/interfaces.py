@@ -57,9 +57,11 @@ class BoundInterface:
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class Interface(ABC):
-    """Declaration of an interface: ``where`` its nodes are (a set's name, `Point` or `Plane`), the frame's ``position`` [m]
-    (default: centroid of the surface between the nodes, or the mean of the nodes) and ``axes`` (3, 3), columns in mesh
-    axes (default: mesh axes)."""
+    """Declaration of an interface.
+
+    where: its nodes, by a set's name, a `Point` or a `Plane`.  position (3,): of the frame [m]; by default the centroid of the
+    surface between the nodes, or the mean of the nodes.  axes (3, 3): of the frame, columns in mesh axes; by default mesh axes.
+    """
 
     where: str | Region
     _: KW_ONLY
@@ -102,7 +104,10 @@ class Rigid(Interface):
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class Averaged(Interface):
-    """Interface whose frame follows the weighted mean motion of its nodes (RBE3); ``weights`` in the order of the node rows."""
+    """Interface whose frame follows the weighted mean motion of its nodes (RBE3).
+
+    weights (n,): of the nodes, in the order of their rows; by default equal.
+    """
 
     weights: Sequence[float] | None = None
 

@@ -38,8 +38,9 @@ class Material(Protocol):
 @checked_arguments
 @dataclass(frozen=True)
 class Isotropic:
-    """Isotropic material: Young's modulus E (Pa), Poisson's ratio nu, density rho (kg/m³), yield stress (Pa) if known.
+    """Isotropic material.
 
+    E: Young's modulus (Pa).  nu: Poisson's ratio.  rho: density (kg/m³).  yield_stress: Pa, if known.
     Raises InputError unless E > 0, rho > 0, yield_stress > 0 and -1 < nu < 0.5.
     """
 
@@ -75,9 +76,9 @@ class Isotropic:
 class Orthotropic:
     """Orthotropic material by its engineering constants along material axes x, y, z.
 
-    E = (E_x, E_y, E_z) Pa; nu = (nu_xy, nu_xz, nu_yz): nu_xy is the contraction along y under tension along x;
-    G = (G_xy, G_xz, G_yz) Pa; rho kg/m³; axes (3, 3): material axes as columns in mesh axes, by default mesh axes;
-    yield_stress Pa, if known.
+    E: (E_x, E_y, E_z), Pa.  nu: (nu_xy, nu_xz, nu_yz), nu_xy is the contraction along y under tension along x.
+    G: (G_xy, G_xz, G_yz), Pa.  rho: density (kg/m³).  axes (3, 3): material axes as columns in mesh axes, by default mesh axes.
+    yield_stress: Pa, if known.
     Raises InputError unless the elasticity matrix is positive definite and the axes are right-handed and orthonormal.
     """
 

@@ -19,6 +19,7 @@ Array = NDArray[np.float64]
 class PointMass:
     """Mass (kg) on the nodes of ``where`` (a set's name, `Point` or `Plane`).
 
+    where: the nodes that carry it.  mass: kg.
     inertia: about its centre of mass in mesh axes, kg m², (3, 3) or the three principal moments; None for a point mass.
     position: centre of mass in mesh axes, m; the mean of the nodes when not given.
     Raises InputError for a non-positive mass and a physically impossible inertia.

@@ -28,9 +28,10 @@ LARGEST_EXPANSION = 1000  # of a compressed file
 def read_matrices(
     *, K: str | Path, M: str | Path, nodes: str | Path, node_sets: Mapping[str, ArrayLike] | None = None
 ) -> FEModel:
-    """Model of matrix files in SI units: K and M as Matrix Market (.mtx), SciPy .npz or dense .npy; nodes as .npy, .csv, .txt.
+    """Model of matrix files in SI units.
 
-    nodes: rows x y z in m, or number x y z.  node_sets: node indices by name.
+    K, M: files of stiffness and mass, as Matrix Market (.mtx), SciPy .npz or dense .npy.
+    nodes: a file .npy, .csv or .txt of rows x y z in m, or number x y z.  node_sets: node indices by name.
     Raises InputError for unreadable files, and for matrices that `FEModel.from_matrices` rejects.
     """
     paths = [file_path(path, what) for path, what in ((K, "K"), (M, "M"), (nodes, "nodes"))]

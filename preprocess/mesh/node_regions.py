@@ -43,7 +43,10 @@ class NamedSet(Region):
 @checked_arguments
 @dataclass(frozen=True)
 class Point(Region):
-    """Nodes within ``radius`` of the point ``position`` [m]; only the nearest node if no radius is given."""
+    """Nodes about a point.
+
+    position (3,): of the point [m].  radius: m; only the nearest node if it is not given.
+    """
 
     position: tuple[float, float, float]
     radius: float | None = None
@@ -64,8 +67,10 @@ class Point(Region):
 @checked_arguments
 @dataclass(frozen=True)
 class Plane(Region):
-    """Nodes on the plane through ``point`` [m] normal to ``normal``, within ``tolerance`` [m] (default 1e-6 of the mesh's
-    size)."""
+    """Nodes on a plane.
+
+    point (3,): on it [m].  normal (3,): its normal.  tolerance: largest distance from it [m]; by default 1e-6 of the mesh's size.
+    """
 
     point: tuple[float, float, float]
     normal: tuple[float, float, float]

@@ -24,9 +24,18 @@ def box_mesh(
     *,
     origin: tuple[float, float, float] = (0.0, 0.0, 0.0),
 ) -> Mesh:
-    """Box of the given size (m) with one corner at the origin, divided regularly; tetrahedra six to a cell, wedges two.
+    """Box with one corner at the origin, divided regularly; tetrahedra six to a cell, wedges two.
 
     Its node sets x0, x1, y0, y1, z0, z1 are the faces at the low and the high end of each axis.
+
+    size (3,): lengths [m].  divisions (3,): numbers of cells.  element: "hex20", "hex8", "hex27", "tet4", "tet10", "wedge6" or
+    "wedge15".  origin (3,): its lowest corner [m].
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1), "hex8")
+    <Mesh of hex8 box: 36 nodes, 8 hex8; sets: x0, x1, y0, y1, z0, z1>
     """
     if not isinstance(element, str) or element not in ELEMENTS:
         raise InputError(f"element: {element!r:.60} is unknown; choose one of {', '.join(ELEMENTS)}")

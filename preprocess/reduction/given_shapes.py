@@ -22,8 +22,10 @@ _DISTORTION = 1e-6
 @checked_arguments
 @dataclass(frozen=True, eq=False, repr=False)
 class GivenShapes(Reduction):
-    """Basis of given nodal displacements (3N, n) or (N, 3, n), nodes in the order of the mesh, mesh axes; for example measured
-    modes. Nodes of rigid interfaces are projected onto the nearest rigid motion, with a warning.
+    """Basis of given nodal displacements, for example measured modes.
+
+    shapes: (3N, n) or (N, 3, n), nodes in the order of the mesh, mesh axes. Nodes of rigid interfaces are projected onto the
+    nearest rigid motion, with a warning.
     """
 
     shapes: ArrayLike

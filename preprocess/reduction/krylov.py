@@ -29,6 +29,7 @@ class Krylov(Reduction):
     """Basis ``[X_1, X_2, …]`` about each frequency, ``X_1 = (K − σM)⁻¹ L, X_j = (K − σM)⁻¹ M X_{j−1}``, σ = (2πf)², for the unit
     loads L at the interfaces: the first 2·moments derivatives in ω² of the transfer function Lᵀ (K − ω²M)⁻¹ L are matched there.
 
+    frequencies: about which it is exact [Hz].  moments: number j of blocks for each.
     Shapes are elastic, the rigid-body part being exact in any basis. About f = 0 this is the Lanczos sequence of the
     inertia-relief responses. Raises SolverError where the shifted equations do not converge.
     Source: Su and Craig, J. Guidance 14 (1991) 260; Lehner and Eberhard, Multibody System Dynamics 16 (2006) 191.

@@ -23,9 +23,11 @@ AUTO = "auto"
 
 @dataclass(frozen=True)
 class NormalModeReduction(Reduction):
-    """Basis of static shapes and normal modes: the ``modes`` lowest; or all up to ``frequency`` [Hz]; or, with ``modes="auto"``,
-    as many as needed for an estimated relative error of every frequency up to ``band`` [Hz] of at most ``tolerance``.
+    """Basis of static shapes and normal modes.
 
+    modes: number of normal modes, or "auto" for as many as ``band`` and ``tolerance`` need.  frequency: instead of a number, all
+    modes up to it [Hz].  band: highest frequency that has to be accurate [Hz].  tolerance: largest estimated relative error of
+    the frequencies in the band.
     verify: Sturm check of K − ω² M that no normal mode is missed, at the cost of another factorization; by default for parts of
     up to 30 000 degrees of freedom."""
 

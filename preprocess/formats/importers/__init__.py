@@ -80,8 +80,13 @@ def read_model(
     mass: str | Path | None = None,
     nodes: str | Path | None = None,
 ) -> FEModel:
-    """Finite-element matrices of another program, in SI units; arguments and errors as in `read`; failed checks as
-    `PreprocessWarning`."""
+    """Finite-element matrices of another program, in SI units; failed checks as `PreprocessWarning`.
+
+    format: name of the format, by default from the file's suffix and first bytes.
+    units: of the file, "m-kg-s" or another system.
+    mass, nodes: companion files, by default those of the same name.
+    Raises InputError for a file that cannot be read, and for one with a reduced body.
+    """
     part, report = read(path, format=format, units=units, mass=mass, nodes=nodes)
     if not isinstance(part, FEModel):
         raise InputError(f"{path}: contains a reduced body ({report.format}); read it with read_body")
@@ -98,7 +103,13 @@ def read_body(
     nodes: str | Path | None = None,
     frames: Mapping[str, int] | None = None,
 ) -> FlexibleBodyData:
-    """Reduced body of another program, in SI units; arguments and errors as in `read`; failed checks as `PreprocessWarning`."""
+    """Reduced body of another program, in SI units; failed checks as `PreprocessWarning`.
+
+    format: name of the format, by default from the file's suffix and first bytes.
+    units: of the file, "m-kg-s" or another system.
+    nodes: companion file with the nodes.  frames: node numbers of frames, by name.
+    Raises InputError for a file that cannot be read, and for one with finite-element matrices.
+    """
     part, report = read(path, format=format, units=units, nodes=nodes, frames=frames)
     if not isinstance(part, FlexibleBodyData):
         raise InputError(f"{path}: contains finite-element matrices ({report.format}); read them with read_model and reduce them")
