@@ -51,13 +51,12 @@ def assemble(
     weights: joint → number, or one per degree of freedom, to make joints harder (> 1) or easier (< 1) to move.
     elastic: bodies deform with the least strain energy if loops do not close otherwise.
     strict: declared values that cannot be kept are an error.
+
     Joints whose ``q0`` or ``v0`` is given keep it if the constraints allow it, tree and cut joints alike; the others move by the
     least change in the metric of the mass matrix. Declared values that cannot be kept change as little as possible, with an
-    `AssemblyWarning`, or an `InputError` if ``strict``. ``locked`` joints are held exactly; ``weights`` (joint → number, or
-    one per degree of freedom) make joints harder (> 1) or easier (< 1) to move. Bodies keep their declared deformation; if
-    ``elastic``, they deform with the least strain energy if loops do not close otherwise. Prescribed motions are always
-    satisfied. Raises `InputError` that names the joint and the gap if a loop does not close, and locked joints that are
-    inconsistent.
+    `AssemblyWarning`, or an `InputError` if ``strict``. Bodies keep their declared deformation unless ``elastic``. Prescribed
+    motions are always satisfied. Raises `InputError` that names the joint and the gap if a loop does not close, and locked joints
+    that are inconsistent.
 
     Examples
     --------
