@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from declared import with_every_kind
 
+import flexmbs as fm
 from flexmbs.__main__ import main
 from flexmbs.command.kinds import example
 from flexmbs.command.listing import all_kinds
@@ -52,6 +53,12 @@ def test_schemas_are_schemas() -> None:
 def test_every_file_of_the_repository_is_valid(place: str, text: str) -> None:
     table = tomllib.loads(text)
     assert problems(MODEL if "model" in table["format"] else PARTS, table) == []
+
+
+def test_the_model_of_the_documentation_is_read(tmp_path: Path) -> None:
+    (text,) = [text for place, text in texts() if place == "model.md"]
+    (tmp_path / "crane.toml").write_text(text, encoding="utf-8")
+    assert fm.load(tmp_path / "crane.toml").check().errors == []
 
 
 def test_the_link_is_among_the_files() -> None:
