@@ -20,7 +20,7 @@ ROOT = DOCS.parent
 GROUPS = {  # title: packages whose names it has, in the order of a project
     "Models": ("api.model", "model.frames", "model.bodies", "model.run"),
     "Joints": ("model.joints", "motions", "model.relations"),
-    "Forces": ("model.forces", "model.drives", "model.rotors"),
+    "Forces": ("model.forces", "model.drives", "model.rotors", "model.algebraic"),
     "Laws and controllers": ("model.laws", "model.actuators", "model.digital"),
     "Couplings": ("model.couplings", "model.general_couplings"),
     "Contacts": ("model.contacts", "model.contact_laws"),

@@ -8,7 +8,8 @@ from flexmbs.declaration import Declaration
 
 WIDTH, INDENT = 100, "      "
 EXAMPLES = {
-    "frame": '"link/tip"', "joint": '"hinge"', "direction": '"z"', "coordinate": '"hinge"', "float": "0.5", "law": "-20.0",
+    "frame": '"link/tip"', "joint": '"hinge"', "direction": '"z"', "coordinate": '"hinge"', "float": "0.5",
+    "float or None": "0.5", "law": "-20.0",
     "function": '"my_module:function"', "function or 'module:name'": '"my_module:function"', "floats": "[0.0, 0.5, 1.0, 1.5]",
     "2 floats": "[0.1, 0.2]", "3 floats": "[0.1, 0.0, 0.0]", "6 floats": "[1e6, 1e6, 1e6, 1e3, 1e3, 1e3]",
     "3, 6 or 3×3 floats": "[0.01, 0.02, 0.02]", "law of time, float or function": "0.5",
@@ -26,6 +27,7 @@ OTHER = {  # where two keys of one kind must differ, or a value has bounds of it
 MORE = {
     "flexible": ("file",),
     "joint-limit": ("lower", "upper"),
+    "wheel-creep": ("stiffness",),
     "velocity-rows": ("covectors",),
 }  # keys without which a kind makes no sense
 

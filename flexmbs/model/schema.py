@@ -58,8 +58,6 @@ TYPES: dict[str, Schema] = {  # by the type that a declaration states, without u
     "dict of frames": {"type": "object", "additionalProperties": {"anyOf": [numbers(3), family("frame")]}},
     "mapping from coordinate to float": {"type": "object", "additionalProperties": NUMBER},
     "function": FUNCTION, "function or 'module:name'": FUNCTION,
-    "law of time or float": LAW_OF_TIME, "law of time, float or function": LAW_OF_TIME,
-    "law of time, float, function": LAW_OF_TIME,
     "3 laws of time or floats": {"type": "array", "items": LAW_OF_TIME, "minItems": 3, "maxItems": 3},
     "law": {"anyOf": [NUMBER, FUNCTION, family("law")]}, "contact law": family("contact law"),
     "motions": {"type": "array", "items": family("motion"), "minItems": 1},
@@ -126,9 +124,11 @@ def property_of(cls: type[Declaration], field: "dataclasses.Field[Any]") -> Sche
 
 
 def type_schema(stated: str) -> Schema:
-    """The schema of a stated type: one of `TYPES`, quoted choices, or a number of floats."""
+    """The schema of a stated type: one of `TYPES`, a law of time, quoted choices, or a number of floats."""
     if stated in TYPES:
         return TYPES[stated]
+    if stated.startswith("law of time"):
+        return LAW_OF_TIME
     if choices := re.findall(r"'([^']+)'", stated):
         return {"enum": choices}
     if size := re.fullmatch(r"(\d) floats", stated):

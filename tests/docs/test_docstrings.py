@@ -6,6 +6,7 @@ import sys
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import flexmbs as fm
@@ -49,9 +50,10 @@ def test_every_parameter_is_described(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(WITH_EXAMPLES))
 def test_example(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    test = doctest.DocTestParser().get_doctest(inspect.getdoc(WITH_EXAMPLES[name]) or "", {}, name, None, None)
+    thing = WITH_EXAMPLES[name]
+    test = doctest.DocTestParser().get_doctest(inspect.getdoc(thing) or "", {thing.__name__: thing}, name, None, None)
     told: list[str] = []
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), np.printoptions(legacy="1.25"):  # numbers of NumPy look like those of Python
         warnings.simplefilter("error", fm.AuditWarning)
         result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).run(test, out=told.append)
     assert result.attempted > 1

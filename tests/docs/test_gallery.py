@@ -1,6 +1,8 @@
-"""The machines of the gallery: short, listed, and each with a solution; the build of the documentation runs them."""
+"""The machines of the gallery: short, listed, and each with a solution; the build of the documentation runs them. Every public
+name has a group of the API."""
 
 import ast
+import sys
 from pathlib import Path
 
 import pytest
@@ -34,3 +36,15 @@ def test_a_machine_is_a_short_script_with_a_solution(path: Path) -> None:
     }
     assert "solution" in names
     assert text.startswith('"""\n')
+
+
+def test_every_public_name_has_a_group() -> None:
+    pytest.importorskip("sphinx")
+    sys.path.insert(0, str(ROOT / "docs" / "_ext"))
+    from written_pages import GROUPS, PREPROCESS, grouped
+
+    import flexmbs as fm
+    import preprocess as pp
+
+    for package, groups in ((fm, GROUPS), (pp, PREPROCESS)):
+        assert sorted(name for names in grouped(package, groups).values() for name in names) == sorted(package.__all__)
