@@ -56,9 +56,10 @@ def between_ends(memory, context, same, t, a, b):
     return 0
 
 
-@entry
-def between_linear(memory, context, same, t, a, b):
-    """The state at time t of the last step, into ``at``: velocities linear in time, positions their integral.
+@part
+def between_linear(context, t):
+    """The state at time t of the last step, into ``at``: velocities, force states and works linear in time, positions the
+    integral of velocities. Returns θ.
 
     d(θ) = θ hΔ + ½ h θ (θ − 1) (s_{n+1} − s_n).
     """
@@ -66,14 +67,16 @@ def between_linear(memory, context, same, t, a, b):
     take(state, at)
     x, h = part_of_step(context, t)
     if x == 1.0:
-        return 0
+        return x
     for i in range(state.s.shape[0]):
         at.d[i] = x * state.d[i] + 0.5 * h * x * (x - 1.0) * (state.s[i] - start.s[i])
         at.s[i] = start.s[i] + x * (state.s[i] - start.s[i])
     displace(context, AT, START)
     for i in range(state.z.shape[0]):
         at.z[i] = start.z[i] + x * (state.z[i] - start.z[i])
-    return 0
+    for i in range(3):
+        at.w[i] = start.w[i] + x * (state.w[i] - start.w[i])
+    return x
 
 
 @entry

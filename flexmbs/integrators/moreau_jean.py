@@ -123,7 +123,7 @@ class MoreauJean(Integrator):
 
     @property
     def calls(self) -> MethodCalls:
-        return MethodCalls(step_at, finish_at, between_linear)
+        return MethodCalls(step_at, finish_at, within_at)
 
     def impacts(self, memory: "Memory") -> list[tuple[int, float, tuple[float, float, float], float]]:
         return taken_impacts(memory.log, memory.counts)
@@ -313,6 +313,18 @@ def lost_energy(memory, context):
         for a in range(context.state.s.shape[0]):
             lost -= 0.5 * memory.problem.x[j] * memory.F[j, a] * (context.state.s[a] + context.start.s[a])
     return lost
+
+
+@entry
+def within_at(memory, context, same, t, _a, _b):
+    """The state at time t of the last step, at its part θ; impulses that act evenly over the step take the energy
+    −p · (θ (W_θ v₀ + w) + ½ θ² W_θ (v − v₀)) by then, since velocities are linear in time."""
+    x = between_linear(context, t)
+    for j in range(3 * memory.taking[0]):
+        for a in range(context.state.s.shape[0]):
+            change = context.state.s[a] - context.start.s[a]
+            context.at.w[LOSS] += 0.5 * x * (1.0 - x) * memory.problem.x[j] * memory.F[j, a] * change
+    return 0
 
 
 @entry

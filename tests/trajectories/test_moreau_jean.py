@@ -187,3 +187,20 @@ def test_a_run_goes_on_from_its_state(t: float, coordinates: str) -> None:
     # four corners are redundant: the contact forces, and what round-off leaves of them, are those of an iteration
     np.testing.assert_allclose(rest.body("box").velocity, whole.body("box").velocity[k:], rtol=1e-7, atol=1e-9)
     assert not rest.run.impacts
+
+
+@pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")
+@pytest.mark.parametrize("step", [1e-3, 1e-2])
+def test_energy_within_steps_with_impacts(step: float) -> None:
+    """Outputs within the step of an impact, and a run that ends there, where velocities pass from those before to those after."""
+    model = fm.Model("ball")
+    ball = model.add(fm.PointMass("ball", mass=1.0))
+    fall = model.add(fm.Prismatic("fall", model.ground, ball, axis="z", q0=0.1))
+    model.add(fm.SpherePlane("floor", model.ground, ball, restitution=0.5))
+    options = {"t_end": 0.5, "step": step, "integrator": "moreau-jean"}
+    turn = fm.Event("turn", joint=fall, velocity=True, direction=1, terminal=True)
+    ended, between = fm.simulate(model, **options, events=[turn]), fm.simulate(model, **options, output_step=0.37 * step)
+    assert ended.s[-1] == pytest.approx(0.0, abs=1e-9)
+    for solution in (ended, between):
+        assert np.abs(solution.energy.balance).max() < 1e-12
+        assert solution.energy.dissipated.max() > 0.1
