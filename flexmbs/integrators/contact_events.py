@@ -57,7 +57,8 @@ def dip(memory, context, k, low, high, h):
 
 @part
 def values(memory, context, x, h, out):
-    """State functions of the contacts at the part x of the step: gap of open ones, γ_T · slip of slipping ones; 1 elsewhere."""
+    """State functions of the contacts at the part x of the step: gap of open ones, above that at which they part if this is below
+    zero, γ_T · slip of slipping ones; 1 elsewhere."""
     contact = context.contact
     state_in_step(memory, context, x, h)
     finite = evaluate_contacts(context, AT, context.clock[TIME] + x * h) == DONE
@@ -68,7 +69,7 @@ def values(memory, context, x, h, out):
         if contact.rigid[k] == 0:
             continue
         if memory.mode[k] == OPEN:
-            out[k] = 1.0 if contact.outside[k] != 0.0 else contact.gap[k]
+            out[k] = 1.0 if contact.outside[k] != 0.0 else contact.gap[k] - memory.sunk[k]
         elif memory.mode[k] == SLIPS and contact.mu[k] > 0.0:
             out[k] = contact.rate[k, 1] * memory.slip[k, 0] + contact.rate[k, 2] * memory.slip[k, 1]
 
@@ -81,10 +82,11 @@ def root(memory, context, k, low, high, h):
     """
     values(memory, context, low, h, memory.last)
     a = memory.last[k]
-    if a <= 0.0:
+    if a <= 0.0 and memory.sunk[k] == 0.0:
         return low
     values(memory, context, high, h, memory.last)
     b = memory.last[k]
+    a = a if a > 0.0 else -b  # it parts there: its function is positive right after
     for it in range(200):
         if high - low <= 4e-16:
             break
@@ -120,7 +122,13 @@ def first_event(memory, context, h):
     if not watched:
         return until
     before = 0.0
+    for k in range(n):
+        memory.sunk[k] = 0.0
     values(memory, context, 0.0, h, memory.first)
+    for k in range(n):
+        # closed contacts keep their gaps up to the errors of the method: one that parts may do so below zero
+        if watched_gap(memory, context, k) and contact.rate[k, 0] > 0.0:
+            memory.sunk[k] = min(contact.gap[k], 0.0)
     note_gaps(contact)
     for i in range(EVALUATIONS_OF_GAPS):
         # the first evaluations lie close to the start, where short flights end
@@ -131,6 +139,8 @@ def first_event(memory, context, h):
         note_gaps(contact)
         found = False
         for k in range(n):
+            if contact.gap[k] >= 0.0:
+                memory.sunk[k] = 0.0
             memory.until[k] = x if memory.first[k] < 0.0 else -1.0
             if memory.first[k] >= 0.0 and watched_gap(memory, context, k) and may_dip(contact.recent, k, (x - before) * h):
                 memory.until[k] = dip(memory, context, k, before, x, h)

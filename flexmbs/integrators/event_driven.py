@@ -63,7 +63,7 @@ from flexmbs.integrators.run_context import (
 )  # fmt: skip
 from flexmbs.integrators.unseen_contacts import evaluate_contacts
 
-TOUCHING = 1e-9  # m or rad, of a gap that is closed
+TOUCHING = 1e-9  # of the size of the model, at most 1 m: a gap (m or rad) that is closed
 SLIPPING = 1e-7  # m/s, above which a contact slips
 CROWD, CROWDED = 500, 1e-5  # impacts within so short a time (s, relative beyond 1 s) go on for ever
 DIFFERENCE = 1e-6  # s
@@ -103,7 +103,7 @@ class EventDriven(Integrator):
         n, ny, z = facts.contacts, facts.nq + facts.ns + facts.nz + 3, np.zeros
         return Memory(
             dp.A, dp.C, dp.ERROR_WEIGHTS, dp.DENSE, np.array([self.rtol, self.atol, self.settling]), z((dp.STAGES, ny)),
-            z(n, np.int64), z((n, 2)), z(n, np.int64), z(n, np.int64), z(n), z(n), z(n), z(CROWD), z(1, np.int64),
+            z(n, np.int64), z((n, 2)), z(n, np.int64), z(n, np.int64), z(n), z(n), z(n), z(n), z(CROWD), z(1, np.int64),
             z(1), make_closed(n, facts.ns, facts.nc, ny), z((MOST_LOGGED, LOG_WIDTH)), z(3, np.int64),
         )  # fmt: skip
 
@@ -139,6 +139,7 @@ class Memory(NamedTuple):
     first: np.ndarray  # (n,) values of a state function at two times
     last: np.ndarray
     until: np.ndarray  # (n,) part of the step where a contact was found closed, −1 where it was not
+    sunk: np.ndarray  # (n,) gap at the start of the step of contacts that part there below zero, else 0
     recent: np.ndarray  # (CROWD,) times of the last impacts
     crowd: np.ndarray  # (1,) int64 number of impacts so far
     whole: np.ndarray  # (1,) length of the step before an event cut it short
@@ -214,8 +215,8 @@ def step_at(memory, context, same, h, _a, _b):
 def touches(memory, context, k):
     """True where contact k is open, its gap closed up to round-off, and it does not part; gaps and velocities are up to date."""
     contact = context.contact
-    near = contact.gap[k] <= TOUCHING and contact.outside[k] == 0.0 and contact.rate[k, 0] <= memory.control[2]
-    return near and contact.rigid[k] == 1 and contact.mode[k] == OPEN
+    near = contact.gap[k] <= TOUCHING * contact.scale[2] and contact.rate[k, 0] <= memory.control[2]
+    return near and contact.outside[k] == 0.0 and contact.rigid[k] == 1 and contact.mode[k] == OPEN
 
 
 @part
@@ -317,7 +318,7 @@ def shortened(memory, context, t):
         if contact.rigid[k] == 1 and contact.mode[k] == OPEN:
             u = memory.first[k]
             fall = (contact.rate[k, 0] - u) / DIFFERENCE
-            if fall < 0.0 < u and contact.gap[k] <= TOUCHING + DIFFERENCE * abs(u) + DIFFERENCE:
+            if fall < 0.0 < u and contact.gap[k] <= TOUCHING * contact.scale[2] + DIFFERENCE * (abs(u) + contact.scale[2]):
                 # 2 u/fall is the time of the flight
                 context.clock[NEXT] = min(context.clock[NEXT], -2.2 * u / fall)
     return DONE

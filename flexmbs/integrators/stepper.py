@@ -127,9 +127,9 @@ def next_step(context):
 
 
 @part
-def propose(clock, control, h, error):
+def propose(clock, control, h, error, most):
     """The next step after one of length h that was accepted with this error: h · 0.9 e^(−k), or h · 0.96 e^(−0.7 k) e_before^(0.4
-    k).
+    k), at most h times ``most``.
 
     Theory, section 44; Gustafsson 1991.
     """
@@ -138,7 +138,7 @@ def propose(clock, control, h, error):
     if control[STEADY] > 0.0 and clock[BEFORE] > 0.0:
         factor = 0.96 * math.pow(error, -0.7 * control[EXPONENT]) * math.pow(clock[BEFORE], 0.4 * control[EXPONENT])
     clock[BEFORE] = error
-    factor = min(control[GROW], max(control[SHRINK], factor))
+    factor = min(most, max(control[SHRINK], factor))
     if h < 0.9 * clock[NEXT]:  # a truncated step says little about longer ones
         clock[NEXT] = max(clock[NEXT], h * factor)
     elif factor < control[KEEP_ABOVE] or factor > control[KEEP_BELOW]:
@@ -175,6 +175,7 @@ def step(context):
     clock, state = context.clock, context.state
     fixed = clock[FIXED] > 0.0
     take(state, context.start)
+    most = context.control[GROW]
     while True:
         h = next_step(context)
         clock[TAKEN] = h
@@ -200,7 +201,7 @@ def step(context):
                 status = NO_CONVERGENCE  # the constraints cannot be met there
             elif not passes(context, h):
                 if not fixed:
-                    propose(clock, context.control, h, error)
+                    propose(clock, context.control, h, error, most)
                 return accept(context, h)
             else:
                 # bodies passed through each other: half the step, by the same formula as for an error
@@ -209,6 +210,7 @@ def step(context):
         if fixed:
             return status
         context.counts[REJECTED] += 1
+        most = 1.0  # right after a step that was rejected the next one is no longer (Hairer, Nørsett and Wanner 1993, p. 168)
         by_error = status == DONE
         clock[NEXT] = h * (max(context.control[SHRINK], 0.9 * math.pow(error, -context.control[EXPONENT])) if by_error else 0.2)
         if clock[NEXT] < SMALLEST_STEP / ROUND_OFF * round_off(clock, clock[TIME]):

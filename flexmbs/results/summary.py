@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexmbs.algebra.so3 import euler_parameters
+from flexmbs.dynamics.dense import terms
+from flexmbs.dynamics.work import make_work, start_from
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.forces.force import BetweenFrames
 from flexmbs.model.relations.relation import FunctionRows, Relation
@@ -17,7 +19,7 @@ from flexmbs.results.impact_steps import between_impacts
 from flexmbs.results.stress_summary import most_used, stress_numbers, stressed_bodies
 from flexmbs.results.views import FloatArray
 from flexmbs.system.check import FAIL, PASS, WARN, Check, graded, verdict
-from flexmbs.system.sizes import model_size
+from flexmbs.system.sizes import displacement_sizes, extent, gaps_in_metres, model_size
 
 if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
@@ -26,11 +28,13 @@ if TYPE_CHECKING:
 ENERGY = (1e-3, 5e-2)  # energy error over the largest energy or work
 AT_REST = 1e-18  # m²/s²: energy per mass below which a system is at rest
 ROUND_OFF = 1e-11  # of mass, gravity and size: potential energy at round-off
-POSITION_DRIFT = (1e-6, 1e-4)  # m or rad
-# m or rad, of rigid contacts, in addition to the penetration in a fixed step at the approach speed; ten times fails
+# m or rad, of models smaller than 1 m of their size: |g| over a displacement of that size
+POSITION_DRIFT = (1e-6, 1e-4)
+DRIFT_STATES = 24  # at which the drift of small models is judged
+# m or rad, of models smaller than 1 m of their size, of rigid contacts; ten times fails
 OVERLAP = 1e-6
-SMALLEST = 1e-5  # m: in smaller machines OVERLAP, POSITION_DRIFT and gaps that count as closed are no longer small
-LASTING = 1e-3  # of the model's size: lasting penetration
+SMALLEST = 1e-5  # m: in smaller machines closed loops, and speeds at which contacts settle, are no longer small
+LASTING = 1e-3  # of the model's size: lasting penetration; and any by fixed steps, beside that in a step at the approach speed
 VELOCITY_DRIFT = (1e-3, 1e-1)  # of the largest velocity
 HALF_TURN = np.pi
 LARGE_TURN = 0.95 * HALF_TURN  # between the frames of a bushing
@@ -100,18 +104,40 @@ def _drifts(solution: SolutionData) -> list[Check]:
     g, gd = float(solution.drift[:, 0].max()), float(left.max(initial=0.0))
     speed = max(float(np.abs(solution.s).max(initial=0.0)), 1e-3)
     rate = f"largest |Gs + γ̄| = {gd:.1e}, {gd / speed:.1e} of the largest speed"
+    share = max(g, _relative_drift(solution))
+    text = f"largest |g| = {g:.1e} (m, rad)" + (f", {share:.1e} of the model's size" if share > g else "")
     return [
-        Check("Position drift", graded(g, POSITION_DRIFT), f"largest |g| = {g:.1e} (m, rad)"),
+        Check("Position drift", graded(share, POSITION_DRIFT), text),
         Check("Velocity drift", graded(gd / speed, VELOCITY_DRIFT), rate),
     ]
 
 
+def _relative_drift(solution: SolutionData) -> float:
+    """Largest |g| of a row over what displacements of the size of a model smaller than 1 m change it by, at some outputs."""
+    size = min(1.0, model_size(solution.compiled))
+    if size == 1.0 or not np.isfinite(solution.drift).all():
+        return 0.0
+    system, out = solution.compiled.system, solution.trajectory
+    work, sizes = make_work(system, out.beta[0]), displacement_sizes(solution.compiled)
+    found = 0.0
+    for k in np.unique(np.linspace(0, len(out.t) - 1, DRIFT_STATES).astype(int)):
+        start_from(work, out.beta[k])
+        here = terms(system, work, float(out.t[k]), out.q[k].copy(), out.s[k].copy(), out.z[k])
+        least = np.clip(np.linalg.norm(here.G * sizes, axis=1), size, 1.0)
+        found = max(found, float((np.abs(here.g) / least).max(initial=0.0)))
+    return found
+
+
 def _overlap(solution: SolutionData) -> Check:
-    """Penetration of rigid contacts against a fraction of a micrometre plus that in a fixed step at the approach speed."""
-    name, depth = max(solution.overlaps.items(), key=lambda each: float(each[1].max()))
+    """Penetration of rigid contacts against a small part of the model's size, with fixed steps plus that in a step at the
+    approach speed."""
+    length = min(1.0, extent(solution.compiled, np.array([solution.body(name).position[0] for name in solution.bodies])))
+    sizes = dict(zip(solution.contacts, np.where(gaps_in_metres(solution.compiled), length, 1.0)))
+    name, depth = max(solution.overlaps.items(), key=lambda each: float(each[1].max()) / sizes[each[0]])
     k = int(depth.argmax())
+    step = solution.run.options["step"]
     speed = float(np.abs(solution.contact(name).rate).max())
-    allowed = OVERLAP + (solution.run.options["step"] or 0.0) * speed
+    allowed = min(OVERLAP, LASTING * sizes[name]) + step * speed if step else OVERLAP * sizes[name]
     status = graded(float(depth[k]) / allowed, (1.0, 10.0))
     lasting = max(float(each[-2:].min()) for each in solution.overlaps.values())
     if lasting > LASTING * model_size(solution.compiled) and status == PASS:
@@ -124,16 +150,11 @@ def _scale(solution: SolutionData) -> list[Check]:
     """Machines so small that limits in metres are not small beside them."""
     if not (solution.overlaps or solution.compiled.n_constraints):
         return []
-    system = solution.compiled.system
-    heavy = system.bodies.mass > 0.0
-    radius = np.sqrt(
-        np.abs(system.bodies.second[heavy]).reshape(heavy.sum(), -1).max(axis=1, initial=0.0) / system.bodies.mass[heavy]
-    )
-    far = [float(np.abs(solution.body(name).position).max(initial=0.0)) for name in solution.bodies]
-    size = max(float(np.linalg.norm(system.frames.x, axis=1).max(initial=0.0)), float(radius.max(initial=0.0)), *far)
-    if not 0.0 < size < SMALLEST:
+    places = np.concatenate([solution.body(name).position for name in solution.bodies])
+    size = extent(solution.compiled, places)
+    if size >= SMALLEST:
         return []
-    text = f"the model is {size:.1e} m large; overlaps, drift and gaps that count as closed are judged in metres, to 1e-9 … 1e-6"
+    text = f"the model is {size:.1e} m large; loops are closed, and contacts settle, to 1e-9 … 1e-6 in m and s"
     return [Check("Scale", WARN, text, "describe it in millimetres or micrometres, with consistent units")]
 
 

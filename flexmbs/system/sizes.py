@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from flexmbs.model.check_references import motion_of
+from flexmbs.model.contacts import JointLimit
 from flexmbs.system.compile import Compiled
 
 
@@ -27,6 +29,27 @@ def displacement_sizes(compiled: Compiled) -> np.ndarray:
         at = int(system.tree.sf_at[i])
         sizes[at : at + nf] = 1.0 / np.maximum(most, mean / length)
     return sizes
+
+
+def extent(compiled: Compiled, places: np.ndarray) -> float:
+    """Length (m) beside which errors of lengths must be small: the largest of the distances of frames from their bodies' origins,
+    radii of gyration, and distances of the bodies (n, 3) from the origin; 1 where there are none."""
+    system = compiled.system
+    heavy = system.bodies.mass > 0.0
+    moments = np.abs(system.bodies.second[heavy]).max(axis=1, initial=0.0) / system.bodies.mass[heavy]
+    radius = float(np.sqrt(moments.max(initial=0.0)))
+    frames, bodies = (np.linalg.norm(x, axis=1).max(initial=0.0) for x in (system.frames.x, places))
+    return max(radius, float(frames), float(bodies)) or 1.0
+
+
+def gaps_in_metres(compiled: Compiled) -> np.ndarray:
+    """(n,) which gaps of contacts are lengths: those between frames, and limits of translations, not angles and functions."""
+    found = compiled.system.contacts.b >= 0
+    for k, name in enumerate(compiled.contacts):
+        limit = compiled.model.contacts.get(name.rpartition(".")[0])
+        if isinstance(limit, JointLimit):
+            found[k] = not motion_of(compiled.model.joints[str(limit.joint)], limit.coordinate).turns
+    return found
 
 
 def model_size(compiled: Compiled) -> float:

@@ -74,6 +74,7 @@ from flexmbs.integrators.unseen_contacts import RECENT, REJECTS, REPORTS, first_
 from flexmbs.results.drive_jumps import drive_jumps, restarts
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import LOADINGS, SETTLED, UNBOUNDED, Samplers, System, Work, depends_on_reactions
+from flexmbs.system.sizes import extent, gaps_in_metres
 from flexmbs.system.trajectory import EventRecord, Impact
 from flexmbs.time_stepping.event import Event
 from flexmbs.time_stepping.event_location import event_records, located
@@ -90,7 +91,7 @@ WORKS_SAMPLED = 100  # steps whose work it integrates again
 PACE, CREPT = 1000, 2  # steps over which the pace of a run is taken, and how often it creeps until it is stopped
 CREEPING = 1e-3  # of the steps before: a step that stays below it
 PATIENCE = 600.0  # s that a run which creeps may still take
-OVERLAP = 1e-6  # m or rad, of rigid contacts, allowed at the start
+OVERLAP = 1e-6  # m or rad, of rigid contacts, allowed at the start; of the size of models smaller than 1 m
 
 
 class Pace(NamedTuple):
@@ -244,6 +245,7 @@ class Run:
             state.z[:] = start.z
         begin_sampling(self.compiled.system.samplers, self.sampled, state.z)
         self._settle(0.0)
+        c.contact.scale[2] = min(1.0, extent(self.compiled, self.work.motion.x))
         if len(start.contact):
             self._close_contacts(start.contact)
         else:
@@ -324,8 +326,10 @@ class Run:
         overlaps = [
             f"contacts.{name}: overlaps by {-g:.4g} (m or rad) at the start; move its bodies by q0, "
             "or correct its normal, radius or bounds"
-            for name, g, rigid in zip(self.compiled.contacts, c.contact.gap, c.contact.rigid)
-            if g < -OVERLAP and rigid
+            for name, g, rigid, length in zip(
+                self.compiled.contacts, c.contact.gap, c.contact.rigid, gaps_in_metres(self.compiled)
+            )
+            if g < -OVERLAP * (c.contact.scale[2] if length else 1.0) and rigid
         ]
         if overlaps:
             raise InputError(*overlaps)
@@ -458,7 +462,7 @@ def contact_data(system: System, work: Work) -> ContactData:
     heavy = max(float(system.bodies.mass.max()), float(system.bodies.second.max()), 1e-300)
     return ContactData(
         rigid=(contacts.law_kernel < 0).astype(np.int64), poisson=contacts.poisson, e=contacts.e, e_t=contacts.et,
-        mu=contacts.mu, scale=np.array([float(np.linalg.norm(system.gravity)), heavy]),
+        mu=contacts.mu, scale=np.array([float(np.linalg.norm(system.gravity)), heavy, 1.0]),
         gap=z(n), rate=z((n, 3)), moving=z((n, 3)), outside=z(n),
         force=path.force, mode=path.mode, slip=path.slip, impulse=path.impulse, output=z((n, 3)), row=z(n, np.int64),
         rows=z((3 * n, ns)), recent=z((n, RECENT)), unseen=np.full(n, -1.0),

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -226,3 +227,36 @@ def test_overlaps_are_judged():
     sunk = solution.trajectory.q - np.array([0.0, 0.0, 1.5])
     sunk = dataclasses.replace(solution, trajectory=solution.trajectory._replace(q=sunk))
     assert {check.title: check.status for check in sunk.audit}["Rigid contacts"] == "FAIL"
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-3, 1e-6])
+def test_gaps_of_closed_contacts_are_small_beside_the_model(size):
+    """A small body begins to fall from a gap of 1e-6 of its size; it is not held there."""
+    model = fm.Model("speck")
+    model.add(fm.RigidBody("speck", mass=1.0, inertia=(size**2,) * 3))
+    model.add(fm.Prismatic("fall", "ground", "speck", axis="z", q0=1e-6 * size))
+    model.add(fm.SpherePlane("floor", "ground", "speck"))
+    integrator = fm.EventDriven(atol=1e-14)
+    t_end = math.sqrt(1e-6 * size / G)  # half of the gap
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fm.AuditWarning)
+        solution = fm.simulate(model, t_end=t_end, output_step=t_end / 4, integrator=integrator)
+    np.testing.assert_allclose(solution.joint("fall").position[:, 0], 1e-6 * size - 0.5 * G * solution.t**2, atol=1e-11 * size)
+
+
+@pytest.mark.parametrize("size", [0.5, 1e-3])
+def test_overlaps_are_judged_beside_the_model(size):
+    """A hundred thousandth of the size of a small model is no overlap that passes, at the start or later."""
+    model = fm.Model("small")
+    model.add(fm.RigidBody("ball", mass=1.0, inertia=(size**2,) * 3))
+    model.add(fm.Translation("motion", "ground", "ball", q0=(0, 0, size)))
+    model.add(fm.SpherePlane("floor", "ground", "ball"))
+    solution = fm.simulate(model, t_end=0.1 * math.sqrt(size), integrator="event-driven")
+    assert {check.title: check.status for check in solution.audit}["Rigid contacts"] == "PASS"
+    lowest = solution.trajectory.q[:, 2].min()
+    sunk = solution.trajectory.q - np.array([0.0, 0.0, lowest + 2e-5 * size])
+    sunk = dataclasses.replace(solution, trajectory=solution.trajectory._replace(q=sunk))
+    assert {check.title: check.status for check in sunk.audit}["Rigid contacts"] == "FAIL"
+    model.joints["motion"] = dataclasses.replace(model.joints["motion"], q0=(0, 0, -2e-5 * size))
+    with pytest.raises(fm.InputError, match=r"contacts\.floor: overlaps by 2e-0\d|contacts\.floor: overlaps by 1e-05"):
+        fm.simulate(model, t_end=0.1, integrator="event-driven")
