@@ -1,5 +1,6 @@
 """Arguments of analyses of signals: lists of numbers, names out of a list."""
 
+import numbers
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
 
 FloatArray = NDArray[np.float64]
+LARGEST = 1e100  # beyond it squares and ranges overflow
 
 
 def number_list(value: Any, key: str, *, least: float = -np.inf) -> FloatArray:
@@ -23,11 +25,31 @@ def number_list(value: Any, key: str, *, least: float = -np.inf) -> FloatArray:
     found = given.astype(float)
     if found.ndim != 1 or not len(found):
         raise InputError(f"{key}: must be a list of one or more numbers, not an array of shape {found.shape}")
-    wrong = found[~(np.isfinite(found) & (found >= least))]
+    wrong = found[~((np.abs(found) <= LARGEST) & (found >= least))]
     if len(wrong):
         limit = "" if least == -np.inf else f" from {least:g}"
-        raise InputError(f"{key}: {wrong[0]:g} is not allowed; give finite numbers{limit}")
+        raise InputError(f"{key}: {wrong[0]:g} is not allowed; give finite numbers{limit}, at most {LARGEST:g}")
     return found
+
+
+def numbers_of_any_shape(value: Any, key: str, *, least: float = -np.inf) -> FloatArray:
+    """An array of any shape, also one number, of finite numbers, none below ``least``. Raises InputError."""
+    return number_list(np.ravel(value), key, least=least).reshape(np.shape(value))
+
+
+def one_number(value: Any, key: str, *, least: float = -np.inf) -> float:
+    """A finite number, not below ``least``. Raises InputError."""
+    if np.ndim(value):
+        raise InputError(f"{key}: must be one number, not {shown(value)}")
+    return float(numbers_of_any_shape(value, key, least=least))
+
+
+def whole_number(value: Any, key: str, *, least: int, most: float = np.inf) -> int:
+    """A whole number within ``least`` … ``most``. Raises InputError."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not least <= int(value) <= most:
+        limit = f"from {least}" if most == np.inf else f"within {least} … {most:g}"
+        raise InputError(f"{key}: must be a whole number {limit}, not {shown(value)}")
+    return int(value)
 
 
 def chosen_names(wanted: Iterable[Any] | None, known: Sequence[str], key: str) -> list[str]:

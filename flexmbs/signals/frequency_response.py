@@ -57,6 +57,8 @@ class FrequencyResponse:
 
     def __getitem__(self, pair: tuple[Any, Any]) -> ComplexArray:
         """One element (nf,), by the names of output and input. Raises InputError."""
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise InputError(f"response[{shown(pair)}]: give an output and an input, response[output, input]")
         o, i = self._place(*pair)
         return self.values[:, o, i]
 

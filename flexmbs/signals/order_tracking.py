@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexmbs.errors import InputError
-from flexmbs.signals.arguments import number_list
+from flexmbs.signals.arguments import number_list, one_number, whole_number
 from flexmbs.signals.spectra import OrderMap
 
 if TYPE_CHECKING:
@@ -29,8 +29,7 @@ def order_map(signal: Signal, angle: ArrayLike, revolutions: int, highest: float
         turned = -turned
     if not (np.diff(turned) > 0.0).all():
         raise InputError("angle: must increase or decrease all the time; take the part .between(start, end) in which it does")
-    if isinstance(revolutions, bool) or not isinstance(revolutions, int) or revolutions < 1:
-        raise InputError(f"revolutions: must be a whole number from 1, not {revolutions!r}")
+    revolutions, highest = whole_number(revolutions, "revolutions", least=1), one_number(highest, "highest")
     whole = (turned[-1] - turned[0]) / TURN
     if whole < revolutions:
         raise InputError(f"revolutions: the signal has {whole:.3g}, fewer than a block of {revolutions}")

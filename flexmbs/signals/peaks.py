@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.errors import InputError
-from flexmbs.signals.arguments import FloatArray
+from flexmbs.signals.arguments import FloatArray, one_number, whole_number
 
 
 class Peak(NamedTuple):
@@ -32,10 +31,9 @@ def peak_table(
     """The ``count`` most prominent maxima of a curve (x, y), places and values by a parabola through three points."""
     from scipy.signal import find_peaks
 
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise InputError(f"count: must be a whole number from 1, not {count!r}")
+    count = whole_number(count, "count", least=1)
     x, y = curve
-    at, found = find_peaks(y, prominence=0.0 if prominence is None else prominence)
+    at, found = find_peaks(y, prominence=0.0 if prominence is None else one_number(prominence, "prominence", least=0.0))
     order = np.sort(np.argsort(-found["prominences"], kind="stable")[:count])
     table = PeakTable(Peak(*_top(x, y, int(k)), float(height)) for k, height in zip(at[order], found["prominences"][order]))
     table.headings = headings

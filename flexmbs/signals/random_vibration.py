@@ -30,7 +30,8 @@ class RandomResponse(dict[str, Psd]):
 
 
 def band(inputs: Mapping[str, Psd], eigenvalue: ComplexArray) -> FloatArray:
-    """Frequencies over the band of the inputs, dense around each resonance and at the inputs' points."""
+    """Frequencies over the band of the inputs, dense around each resonance, at the inputs' points and beside their ends, where
+    they jump to zero."""
     low, high = min(psd.f[0] for psd in inputs.values()), max(psd.f[-1] for psd in inputs.values())
     swing = eigenvalue[(eigenvalue.imag > 0.5 * TURN * low) & (eigenvalue.imag < 2.0 * TURN * high)]
     near = [_around(value.imag / TURN, max(-value.real, TINY * value.imag) / TURN) for value in swing]
@@ -40,6 +41,7 @@ def band(inputs: Mapping[str, Psd], eigenvalue: ComplexArray) -> FloatArray:
         np.linspace(low, high, BACKGROUND),
         *near,
         *(psd.f for psd in inputs.values()),
+        *(np.nextafter(psd.f[[0, -1]], [-np.inf, np.inf]) for psd in inputs.values()),
     ]
     f = np.unique(np.concatenate(whole))
     return f[(f >= low) & (f <= high)]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexmbs.errors import InputError
-from flexmbs.signals.arguments import FloatArray, number_list
+from flexmbs.signals.arguments import FloatArray, number_list, one_number, whole_number
 from flexmbs.signals.peaks import PeakTable, peak_table
 from flexmbs.signals.spectra import OrderMap, Psd, Spectrogram, Spectrum
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 UNIFORM = 1e-6  # of the step: differences of equally spaced times
+MOST_SAMPLES = 1e8
+MOST_ORDER = 20  # of a filter
 KINDS = ("lowpass", "highpass", "bandpass", "bandstop")
 
 
@@ -83,6 +85,7 @@ class Signal:
 
     def between(self, start: float, end: float) -> Signal:
         """The signal from ``start`` to ``end``, s. Raises InputError if fewer than two samples are there."""
+        start, end = one_number(start, "start"), one_number(end, "end")
         keep = (self.t >= start) & (self.t <= end)
         if keep.sum() < 2:
             raise InputError(f"{self.name}: has fewer than two samples from {start:g} to {end:g} s")
@@ -92,9 +95,11 @@ class Signal:
         """The signal at ``rate`` samples per second, by a cubic spline. No filter is applied: filter first to lower the rate."""
         from scipy.interpolate import CubicSpline
 
-        if not rate > 0.0 or not np.isfinite(rate):
-            raise InputError(f"rate: must be a positive number of samples per second, not {rate!r}")
-        t = self.t[0] + np.arange(int((self.t[-1] - self.t[0]) * rate * (1.0 + 1e-12)) + 1) / rate
+        rate = one_number(rate, "rate")
+        count = (self.t[-1] - self.t[0]) * rate * (1.0 + 1e-12) + 1.0
+        if not 2.0 <= count <= MOST_SAMPLES:
+            raise InputError(f"rate: must give 2 … {MOST_SAMPLES:.0e} samples, not {rate:g} per second")
+        t = self.t[0] + np.arange(int(count)) / rate
         return replace(self, t=t, values=CubicSpline(self.t, self.values)(t))
 
     def fft(self, window: str = "hann") -> Spectrum:
@@ -140,7 +145,8 @@ class Signal:
         """Butterworth filter: "lowpass" or "highpass" at f, "bandpass" or "bandstop" between two f (Hz).
 
         zero_phase: forwards and backwards, without delay and with the square of the gain, −6 dB at f; otherwise forwards only,
-        −3 dB, from the steady state of the first value. Raises InputError.
+        −3 dB, from the steady state of the first value. The period of the lowest f is at most the length of the signal: longer
+        ones are lost in the effects of its ends. Raises InputError.
         """
         from scipy.signal import butter, sosfilt, sosfilt_zi, sosfiltfilt
 
@@ -151,11 +157,17 @@ class Signal:
             raise InputError(
                 f"f: a {kind} filter takes {'two ascending frequencies' if kind.startswith('band') else 'one frequency'}"
             )
-        if not corners[0] > 0.0 or not corners[-1] < 0.5 * self.rate:
-            raise InputError(f"f: {corners} Hz are not within 0 … {0.5 * self.rate:g} Hz, half of the sampling rate")
+        lowest = self.rate / len(self.t)
+        if not corners[0] >= lowest or not corners[-1] < 0.5 * self.rate:
+            limits = f"{lowest:.3g} … {0.5 * self.rate:g} Hz, a period of the signal's length and half of the sampling rate"
+            raise InputError(f"f: {corners} Hz are not within {limits}")
+        order = whole_number(order, "order", least=1, most=MOST_ORDER)
         sections = butter(order, corners if len(corners) == 2 else corners[0], kind, fs=self.rate, output="sos")
         if zero_phase:
-            return replace(self, values=sosfiltfilt(sections, self.values))
+            try:
+                return replace(self, values=sosfiltfilt(sections, self.values))
+            except ValueError:  # it is continued at its ends by so many samples
+                raise InputError(f"filter: {len(self.t)} samples are too few for order {order} without delay") from None
         return replace(self, values=sosfilt(sections, self.values, zi=sosfilt_zi(sections) * self.values[0])[0])
 
     def peaks(self, count: int = 10, *, prominence: float | None = None) -> PeakTable:
@@ -181,9 +193,7 @@ class Signal:
 
     def _segment(self, segment: int | None, usual: int) -> int:
         length = min(usual, len(self.values)) if segment is None else segment
-        if not isinstance(length, int) or not 2 <= length <= len(self.values):
-            raise InputError(f"segment: must be a number of samples within 2 … {len(self.values)}, not {segment!r}")
-        return length
+        return whole_number(length, "segment", least=2, most=len(self.values))
 
 
 def _window(make: Any, name: str, n: int) -> FloatArray:

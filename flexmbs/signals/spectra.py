@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError
-from flexmbs.signals.arguments import FloatArray, number_list
+from flexmbs.signals.arguments import FloatArray, number_list, numbers_of_any_shape, one_number, whole_number
 from flexmbs.signals.peaks import PeakTable, peak_table
 
 if TYPE_CHECKING:
@@ -75,25 +75,31 @@ class Psd:
         object.__setattr__(self, "f", f)
         object.__setattr__(self, "values", values)
 
-    def at(self, f: FloatArray) -> FloatArray:
+    def at(self, f: ArrayLike) -> FloatArray:
         """Values at other frequencies, zero outside."""
+        f = numbers_of_any_shape(f, "f")
         if self.logarithmic:
             inside = (f >= self.f[0]) & (f <= self.f[-1])
             logs = np.interp(np.log(np.where(inside, f, self.f[0])), np.log(self.f), np.log(self.values))
             return np.where(inside, np.exp(logs), 0.0)
-        return np.interp(f, self.f, self.values, left=0.0, right=0.0)
+        return np.asarray(np.interp(f, self.f, self.values, left=0.0, right=0.0))
 
     @property
     def rms(self) -> float:
-        """√(∫ G df), exact for the curve between the points."""
+        """√(∫ G df)."""
         return float(np.sqrt(self.moment(0)))
 
     def moment(self, order: int) -> float:
-        """∫ fⁿ G df; exact for n = 0, otherwise by trapezoids."""
-        if order or not self.logarithmic:
-            return float(np.trapezoid(self.f**order * self.values, self.f))
-        slope = np.diff(np.log(self.values)) / np.diff(np.log(self.f)) + 1.0
-        first = self.f[:-1] * self.values[:-1]
+        """∫ fⁿ G df, n ≥ 0, exact for the curve between the points: of straight pieces by Gauss' formula."""
+        order = whole_number(order, "order", least=0)
+        if not self.logarithmic:
+            x, weights = np.polynomial.legendre.leggauss(order // 2 + 2)
+            half, part = 0.5 * np.diff(self.f)[:, None], 0.5 * (1.0 + x)
+            f = self.f[:-1, None] + 2.0 * half * part
+            values = self.values[:-1, None] + np.diff(self.values)[:, None] * part
+            return float((half * weights * f**order * values).sum())
+        slope = np.diff(np.log(self.values)) / np.diff(np.log(self.f)) + order + 1.0
+        first = self.f[:-1] ** (order + 1) * self.values[:-1]
         flat = np.abs(slope) < 1e-9
         powers = (self.f[1:] / self.f[:-1]) ** slope - 1.0
         pieces = np.where(flat, np.log(self.f[1:] / self.f[:-1]), powers / np.where(flat, 1.0, slope))
@@ -101,8 +107,9 @@ class Psd:
 
     @property
     def crossing_rate(self) -> float:
-        """Mean rate of upward crossings of the mean of a Gaussian process, √(m₂/m₀) [Hz] (Rice 1944)."""
-        return float(np.sqrt(self.moment(2) / self.moment(0)))
+        """Mean rate of upward crossings of the mean of a Gaussian process, √(m₂/m₀) [Hz] (Rice 1944); 0 without power."""
+        power = self.moment(0)
+        return float(np.sqrt(self.moment(2) / power)) if power > 0.0 else 0.0
 
     def peaks(self, count: int = 10, *, prominence: float | None = None) -> PeakTable:
         """The most prominent maxima, by frequency."""
@@ -147,6 +154,7 @@ class OrderMap:
 
     def order(self, order: float) -> FloatArray:
         """Amplitude (nt,) of the order nearest to ``order``. Raises InputError for orders outside of the map."""
+        order = one_number(order, "order")
         if not self.orders[0] <= order <= self.orders[-1]:
             raise InputError(f"order: {order:g} is outside of the map, {self.orders[0]:g} … {self.orders[-1]:g}")
         return self.amplitude[int(np.argmin(np.abs(self.orders - order)))]

@@ -83,3 +83,13 @@ def test_what_has_no_stationary_response_is_refused() -> None:
         linear().random_response(white)
     with pytest.raises(fm.InputError, match=r"needs a fm.Psd, not float"):
         linear().random_response({"effort mount": 1.0})
+
+
+@pytest.mark.parametrize("width", [1.0, 1e-2, 1e-4])
+def test_a_narrow_band_beside_a_wide_one(width: float) -> None:
+    """The RMS value of a stiff mount is |H| √(G Δf) of the narrow band, whatever frequencies the other input has."""
+    system, f = linear(), 3.1
+    narrow, wide = fm.Psd([f, f + width], [0.2, 0.2], unit="N"), fm.Psd([0.0, 2000.0], [1e-30, 1e-30], unit="m")
+    found = system.random_response({"effort mount": narrow, ("drive", "table"): wide}).rms["coordinate mount"]
+    middle = system.response([f + 0.5 * width])["coordinate mount", "effort mount"][0]
+    assert found == pytest.approx(abs(middle) * np.sqrt(0.2 * width), rel=2e-3)

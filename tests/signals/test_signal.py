@@ -1,7 +1,10 @@
 """Spectra, filters, peaks and orders of signals in closed form."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
+from scipy.integrate import quad
 
 import flexmbs as fm
 from flexmbs.signals.spectra import Psd
@@ -127,13 +130,21 @@ BAD = {
     "kind: must be one of": lambda: fm.Signal(T, T).filter("low", 3.0),
     "f: a lowpass filter takes one frequency": lambda: fm.Signal(T, T).filter("lowpass", [3.0, 4.0]),
     "half of the sampling rate": lambda: fm.Signal(T, T).filter("lowpass", 500.0),
-    "segment: must be a number of samples": lambda: fm.Signal(T, T).psd(segment=5000),
+    "segment: must be a whole number within 2 … 4000": lambda: fm.Signal(T, T).psd(segment=5000),
     "angle: must increase or decrease": lambda: fm.Signal(T, T).orders(np.sin(T)),
     "revolutions: the signal has": lambda: fm.Signal(T, T).orders(T),
     "highest: must be within": lambda: fm.Signal(T, T).orders(60.0 * T, highest=60.0),
-    "rate: must be a positive": lambda: fm.Signal(T, T).resampled(-1.0),
+    "rate: must give 2 …": lambda: fm.Signal(T, T).resampled(-1.0),
     "psd: on logarithmic axes": lambda: Psd([0.0, 1.0], [1.0, 1.0], logarithmic=True),
     "as many as values": lambda: Psd([2.0, 1.0], [1.0, 1.0]),
+    "order: must be a whole number within 1 … 20": lambda: fm.Signal(T, T).filter("lowpass", 5.0, order=2.5),
+    "filter: 10 samples are too few": lambda: fm.Signal(T[:10], T[:10]).filter("lowpass", 200.0),
+    r"not within 0\.25 …": lambda: fm.Signal(T, T).filter("lowpass", 1e-3),
+    r"rate: must give 2 … 1e\+08 samples": lambda: fm.Signal(T, T).resampled(1e12),
+    "start: must be a list of numbers": lambda: fm.Signal(T, T).between("a", 2.0),
+    "prominence: nan is not allowed": lambda: fm.Signal(T, T).peaks(prominence=np.nan),
+    "values: 1e.308 is not allowed": lambda: fm.Signal(T, np.full(len(T), 1e308)),
+    "order: must be a whole number from 0": lambda: Psd([1.0, 2.0], [1.0, 1.0]).moment(-1),
 }
 
 
@@ -141,3 +152,20 @@ BAD = {
 def test_bad_arguments(message: str) -> None:
     with pytest.raises(fm.InputError, match=message):
         BAD[message]()
+
+
+@pytest.mark.parametrize("logarithmic", [False, True])
+@pytest.mark.parametrize("order", [0, 1, 2, 4])
+def test_moments_of_specifications(order: int, logarithmic: bool) -> None:
+    """Few points far apart: the curve between them is integrated, not its values at them."""
+    psd = fm.Psd([20.0, 80.0, 350.0, 2000.0], [0.01, 0.04, 0.04, 0.007], logarithmic=logarithmic)
+    expected = sum(
+        quad(lambda f: f**order * float(psd.at(f)), low, high, epsabs=0.0, epsrel=1e-12)[0] for low, high in pairwise(psd.f)
+    )
+    assert psd.moment(order) == pytest.approx(expected, rel=1e-10)
+
+
+def test_crossing_rate_of_band_limited_noise() -> None:
+    """f/√3 of a constant density up to f; none without power."""
+    assert fm.Psd([0.0, 60.0], [0.3, 0.3]).crossing_rate == pytest.approx(60.0 / np.sqrt(3.0))
+    assert fm.Psd([0.0, 60.0], [0.0, 0.0]).crossing_rate == 0.0
