@@ -48,10 +48,12 @@ def rainflow(values: ArrayLike) -> Cycles:
 
 
 def counted(x: FloatArray) -> Cycles:
-    """The cycles of x, of which only the turning points are handed over."""
-    found = list(_package().extract_cycles(turning_points(x).tolist()))
+    """The cycles of x, of which only the turning points are handed over, over a power of two: the package multiplies ranges."""
+    points = turning_points(x)
+    exponent = int(np.frexp(np.abs(points).max())[1])
+    found = list(_package().extract_cycles(np.ldexp(points, -exponent).tolist()))
     rows = np.array([cycle[:3] for cycle in found], float).reshape(-1, 3)
-    return Cycles(rows[:, 0], rows[:, 1], rows[:, 2])
+    return Cycles(np.ldexp(rows[:, 0], exponent), np.ldexp(rows[:, 1], exponent), rows[:, 2])
 
 
 def turning_points(x: FloatArray) -> FloatArray:
@@ -59,8 +61,8 @@ def turning_points(x: FloatArray) -> FloatArray:
     moves = x[np.concatenate([[True], np.diff(x) != 0.0])]
     if len(moves) < 3:
         return moves
-    step = np.diff(moves)
-    return moves[np.concatenate([[True], step[:-1] * step[1:] < 0.0, [True]])]
+    rises = np.diff(moves) > 0.0
+    return moves[np.concatenate([[True], rises[:-1] != rises[1:], [True]])]
 
 
 def _package() -> Any:

@@ -86,6 +86,8 @@ def fatigue(
         raise InputError(f"measure: must be one of {', '.join(MEASURES)}, not {measure!r}")
     if not isinstance(curve, SNCurve):
         raise InputError(f"curve: must be a fm.SNCurve, not {type(curve).__name__}")
+    if not isinstance(solution, SolutionData):
+        raise InputError(f"solution: must be a Solution, not {type(solution).__name__}")
     if len(solution.t) < 3:
         raise InputError("fatigue: needs a run with three outputs or more")
     stress = solution.body(body).stress

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from flexmbs.errors import InputError
-from flexmbs.signals.arguments import FloatArray
+from flexmbs.signals.arguments import FloatArray, numbers_of_any_shape
 
 CORRECTIONS = ("none", "goodman", "gerber", "swt")
 
@@ -36,8 +38,9 @@ class SNCurve:
     def __post_init__(self) -> None:
         for name in ("amplitude", "cycles", "slope", "slope_below", "ultimate"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0.0:
+            if isinstance(value, bool) or not isinstance(value, numbers.Real) or not float(value) > 0.0:
                 raise InputError(f"{name}: must be a positive number, not {value!r}")
+            object.__setattr__(self, name, float(value))
         for name in ("amplitude", "cycles", "slope"):
             if not np.isfinite(getattr(self, name)):
                 raise InputError(f"{name}: must be finite")
@@ -47,10 +50,13 @@ class SNCurve:
             raise InputError(f"mean_stress: must be one of {', '.join(CORRECTIONS)}, not {self.mean_stress!r}")
         if self.mean_stress in ("goodman", "gerber") and not np.isfinite(self.ultimate):
             raise InputError(f"ultimate: '{self.mean_stress}' needs the tensile strength of the material, Pa")
+        if self.ultimate <= self.amplitude:
+            raise InputError(f"ultimate: {self.ultimate:g} must be above the amplitude {self.amplitude:g} of the curve, Pa")
 
-    def reversed_amplitude(self, amplitude: FloatArray, mean: FloatArray) -> FloatArray:
-        """Fully reversed amplitude of equal damage, Pa."""
-        amplitude, mean = np.asarray(amplitude, float), np.asarray(mean, float)
+    def reversed_amplitude(self, amplitude: ArrayLike, mean: ArrayLike) -> FloatArray:
+        """Fully reversed amplitude of equal damage, Pa. Raises InputError, as all methods, for amplitudes below zero and lists of
+        unlike lengths."""
+        amplitude, mean = _alike(amplitude=amplitude, mean=mean)
         if self.mean_stress == "none":
             return amplitude
         if self.mean_stress == "swt":
@@ -59,19 +65,30 @@ class SNCurve:
         left = 1.0 - (part if self.mean_stress == "goodman" else part**2)
         return np.where(left > 0.0, amplitude / np.where(left > 0.0, left, 1.0), np.where(amplitude > 0.0, np.inf, 0.0))
 
-    def cycles_to_failure(self, amplitude: FloatArray, mean: FloatArray | float = 0.0) -> FloatArray:
+    def cycles_to_failure(self, amplitude: ArrayLike, mean: ArrayLike = 0.0) -> FloatArray:
         """N of amplitudes at means, Pa; infinite where there is no damage."""
-        ratio = self.reversed_amplitude(amplitude, np.asarray(mean, float)) / self.amplitude
+        ratio = self.reversed_amplitude(amplitude, mean) / self.amplitude
         with np.errstate(divide="ignore", over="ignore"):
             above = self.cycles * ratio ** (-self.slope)
             below = np.full_like(ratio, np.inf) if np.isinf(self.slope_below) else self.cycles * ratio ** (-self.slope_below)
         return np.where(ratio >= 1.0, above, below)
 
-    def damage(self, amplitude: FloatArray, mean: FloatArray, count: FloatArray) -> float:
+    def damage(self, amplitude: ArrayLike, mean: ArrayLike, count: ArrayLike) -> float:
         """Sum of Palmgren and Miner, Σ n/N."""
         return float(self.shares(amplitude, mean, count).sum())
 
-    def shares(self, amplitude: FloatArray, mean: FloatArray, count: FloatArray) -> FloatArray:
+    def shares(self, amplitude: ArrayLike, mean: ArrayLike, count: ArrayLike) -> FloatArray:
         """n/N of each cycle, infinite where the mean reaches the tensile strength."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.asarray(count) / self.cycles_to_failure(amplitude, mean))
+        amplitude, mean, count = _alike(amplitude=amplitude, mean=mean, count=count)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(count > 0.0, count / self.cycles_to_failure(amplitude, mean), 0.0)
+
+
+def _alike(**values: ArrayLike) -> list[FloatArray]:
+    """Numbers of one shape, only ``mean`` may be below zero. Raises InputError."""
+    found = [numbers_of_any_shape(value, key, least=-np.inf if key == "mean" else 0.0) for key, value in values.items()]
+    try:
+        return list(np.broadcast_arrays(*found))
+    except ValueError:
+        shapes = ", ".join(f"{key} {each.shape}" for key, each in zip(values, found))
+        raise InputError(f"{' and '.join(values)}: must have one length, not the shapes {shapes}") from None

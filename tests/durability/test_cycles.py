@@ -76,6 +76,7 @@ BAD = {
     "slope_below: 3 must not be less than the slope 5": {"slope_below": 3.0},
     "mean_stress: must be one of": {"mean_stress": "soderberg"},
     "ultimate: 'goodman' needs the tensile strength": {"mean_stress": "goodman"},
+    r"ultimate: 1e\+08 must be above the amplitude 2e\+08": {"ultimate": 1e8},
 }
 
 
@@ -83,6 +84,34 @@ BAD = {
 def test_bad_curves(message: str) -> None:
     with pytest.raises(fm.InputError, match=message):
         fm.SNCurve(**(STEEL | BAD[message]))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (([np.nan], [0.0], [1.0]), "amplitude: nan is not allowed"), (([-1e8], [0.0], [1.0]), r"amplitude: -1e\+08 is not"),
+        (([1e8], [0.0], [-1.0]), "count: -1 is not allowed"), ((["a"], [0.0], [1.0]), "amplitude: must be a list of numbers"),
+        (([1e8, 1e8], [0.0], [1.0, 1.0, 1.0]), "amplitude and mean and count: must have one length"),
+    ],
+)  # fmt: skip
+def test_cycles_that_are_none(values: tuple, message: str) -> None:
+    """They do no damage of zero."""
+    with pytest.raises(fm.InputError, match=message):
+        fm.SNCurve(**STEEL).damage(*values)
+
+
+def test_cycles_that_do_not_occur_do_no_damage() -> None:
+    broken = fm.SNCurve(**STEEL, ultimate=500e6, mean_stress="goodman")
+    assert broken.damage([1e8, 1e8], [600e6, 0.0], [0.0, 1.0]) == 0.0
+    assert fm.SNCurve(np.float32(2e8), np.int64(10**6), 5).cycles_to_failure(2e8) == 1e6
+
+
+def test_small_cycles_are_cycles() -> None:
+    """Products of their ranges underflow."""
+    pytest.importorskip("rainflow")
+    np.testing.assert_array_equal(fm.rainflow([0.0, 1e-200, -1e-200, 2e-200]).range, [1e-200, 2e-200, 3e-200])
+    with pytest.raises(fm.InputError, match=r"values: 1e\+308 is not allowed"):
+        fm.rainflow([0.0, 1e308, -1e308])
 
 
 def test_without_the_package_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
