@@ -4,7 +4,7 @@ import time
 import warnings
 from collections.abc import Callable
 
-from flexmbs.audit.coupling_rates import coupling_rates
+from flexmbs.audit.coupling_rates import contact_rates, coupling_rates
 from flexmbs.audit.event_steps import event_steps
 from flexmbs.audit.forcing import forcing
 from flexmbs.audit.functions import functions_that_change
@@ -38,6 +38,7 @@ def audited(solution: SolutionData, run: Run) -> tuple[Check, ...]:
     found += functions_that_change(solution)
     found += instants_of_samples(solution)
     found += _attempted("Functions of constraints", lambda: coupling_rates(solution))
+    found += _attempted("Functions of contacts", lambda: contact_rates(solution))
     found += _attempted("Second opinion", lambda: _by_other_equations(solution, run, budget))
     found += _attempted("Second run", lambda: second_run(solution, run))
     solution.statistics["audit_seconds"] = time.perf_counter() - begun

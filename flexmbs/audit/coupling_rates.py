@@ -1,7 +1,7 @@
-"""User functions g(q, t) of constraints against the derivatives that the run used, along the run.
+"""User functions g(q, t) of constraints and contacts against the derivatives that the run used, along the run.
 
-At outputs, [g(t + δ, q ⊕ δ s) − g(t − δ, q ⊖ δ s)]/(2δ), extrapolated to δ = 0, must be the rate G s + γ̄ of the equations: an
-undeclared dependence on time or a wrong derivative that begins after the start shows as a difference.
+At outputs, [g(t + δ, q ⊕ δ s) − g(t − δ, q ⊖ δ s)]/(2δ), extrapolated to δ = 0, must be the rate G s + γ̄ of the equations, of
+contacts W s + w: an undeclared dependence on time or a wrong derivative that begins after the start shows as a difference.
 """
 
 import numpy as np
@@ -9,17 +9,22 @@ import numpy as np
 from flexmbs.dynamics.dense import Terms, terms
 from flexmbs.dynamics.work import make_work, start_from
 from flexmbs.initial.assembly import displaced
+from flexmbs.model.contacts import UnilateralCoupling, UserContact
 from flexmbs.model.general_couplings import HolonomicCoupling
 from flexmbs.model.relations.relation import FunctionRows, Relation
+from flexmbs.results.histories import contact_history, states_of
+from flexmbs.results.joints import path_coordinates
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import FAIL, Check
 from flexmbs.system.records import Work
+from flexmbs.system.trajectory import Trajectory
 
 STATES = 24
 STEP = 1e-4  # s, less for fast motions
 ALLOWED = 1e-4  # of the terms of the rate
 ROUND_OFF = 1e-9  # m/s or rad/s: rates at rest
 AT_LEAST = 2  # states: one may be at a corner of a function
+STILL = 1e-5  # of the largest velocity: rates of a contact that are round-off
 REMEDY = "set rheonomic=True if it depends on time, or correct its derivatives"
 
 
@@ -30,17 +35,57 @@ def coupling_rates(solution: SolutionData) -> list[Check]:
         return []
     numbers = np.array([row for _, row in rows])
     work = make_work(solution.compiled.system, solution.trajectory.beta[0])
-    chosen = np.unique(np.linspace(0, len(solution.t) - 1, STATES).astype(int))
+    chosen = _chosen(solution)
     apart = np.array([_apart(solution, work, int(k), numbers) for k in chosen])
+    return _failures([name for name, _ in rows], apart, solution.t[chosen])
+
+
+def contact_rates(solution: SolutionData) -> list[Check]:
+    """A FAIL for each user function of a contact whose rate along the run is not that of the equations."""
+    contacts = solution.model.contacts
+    names = [name for name in solution.contacts if isinstance(contacts.get(name), UserContact | UnilateralCoupling)]
+    if not names or len(solution.t) < AT_LEAST:
+        return []
+    chosen, numbers = _chosen(solution), [solution.contacts.index(name) for name in names]
+    beta = path_coordinates(solution.compiled, solution.trajectory)
+    here = Trajectory(*(array[chosen] for array in solution.trajectory._replace(beta=beta)))
+    speed = np.abs(here.s).max(axis=1, initial=0.0)[:, None]
+    rate = _contacts(solution, here, 0.0, numbers)[:, :, 1]
+    rough, fine = (
+        (_contacts(solution, here, h, numbers) - _contacts(solution, here, -h, numbers))[:, :, 0] / (2.0 * h)
+        for h in (STEP / (1.0 + float(speed.max())), 0.5 * STEP / (1.0 + float(speed.max())))
+    )
+    exact = (4.0 * fine - rough) / 3.0
+    size = np.abs(rate) + np.abs(exact) + STILL * speed + ROUND_OFF
+    apart = (np.abs(exact - rate) - np.abs(fine - rough)) / size
+    return _failures([f"contacts.{name}" for name in names], apart, here.t)
+
+
+def _chosen(solution: SolutionData) -> np.ndarray:
+    """Outputs at which the functions are compared."""
+    return np.unique(np.linspace(0, len(solution.t) - 1, STATES).astype(int))
+
+
+def _failures(names: list[str], apart: np.ndarray, times: np.ndarray) -> list[Check]:
+    """A FAIL for each item with differences (states, rows) that are too large."""
     found: dict[str, Check] = {}
-    for (name, _), values in zip(rows, apart.T):
+    for name, values in zip(names, apart.T):
         wrong = np.flatnonzero(values > ALLOWED)
         if len(wrong) >= AT_LEAST and name not in found:
             k = int(np.nan_to_num(values).argmax())
-            at = f"at t = {solution.t[chosen[k]]:.4g} s"
-            text = f"g of {name} changes at another rate than its equation, by {values[k]:.1e} of it {at}"
+            text = f"g of {name} changes at another rate than its equation, by {values[k]:.1e} of it at t = {times[k]:.4g} s"
             found[name] = Check("Functions of constraints", FAIL, text, REMEDY)
     return list(found.values())
+
+
+def _contacts(solution: SolutionData, at: Trajectory, h: float, numbers: list[int]) -> np.ndarray:
+    """`contact_history` of some contacts at states displaced along their motion by the time h."""
+    system, q = solution.compiled.system, at.q.copy()
+    for k in range(len(q)):
+        displaced(system.tree, system.joints, at.q[k].copy(), h * at.s[k], q[k])
+    out = np.zeros((len(q), len(solution.contacts), 11))
+    contact_history(system, make_work(system, at.beta[0]), states_of(at._replace(t=at.t + h, q=q), at.beta), out)
+    return out[:, numbers]
 
 
 def _rows(solution: SolutionData) -> list[tuple[str, int]]:

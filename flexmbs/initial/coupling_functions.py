@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from flexmbs.declaration import Problem
-from flexmbs.initial.row_sizes import unsuitable_size
+from flexmbs.initial.row_sizes import LATER, unsuitable_size
 from flexmbs.model.contacts import UnilateralCoupling
 from flexmbs.model.general_couplings import CoordinateEquation, GeneralCoupling, VelocityCoupling
 from flexmbs.system.compile import Compiled
@@ -14,7 +14,6 @@ from flexmbs.system.coordinate_functions import by_differences, row
 from flexmbs.system.records import CouplerTerms, Work
 
 WRONG = 1e-5  # of the derivatives, above the error of differences
-LATER = (0.37, 1.9, 11.0, 73.0)  # s
 ASIDE = 0.03  # m or rad to more general coordinates
 
 

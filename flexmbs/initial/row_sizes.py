@@ -7,6 +7,7 @@ from flexmbs.model.general_couplings import GeneralCoupling
 from flexmbs.model.relations.relation import FunctionRows, Relation
 from flexmbs.system.compile import Compiled
 
+LATER = (0.37, 1.9, 11.0, 73.0)  # s, at which functions may show that they depend on time
 LEAST, MOST = 1e-6, 1e6  # of user rows, per m or rad; a smaller one at the start only is near a dead centre
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from flexmbs.declaration import Problem
-from flexmbs.initial.row_sizes import LEAST, unsuitable_size
+from flexmbs.initial.row_sizes import LATER, LEAST, unsuitable_size
 from flexmbs.model.contacts import UserContact
 from flexmbs.model.joints import Joint
 from flexmbs.model.relations.relation import FunctionRows, Relation
@@ -66,7 +66,7 @@ def _slip_problems(contact: UserContact, pose: np.ndarray) -> list[Problem]:
         return []
     path = contact.section, contact.name
     try:
-        slip = [rows(_plain(contact.slip), moved(pose, COLUMNS - 1, h)).reshape(2, COLUMNS) for h in (0.0, 0.37)]
+        slip = [rows(_plain(contact.slip), moved(pose, COLUMNS - 1, h)).reshape(2, COLUMNS) for h in (0.0, *LATER)]
         normal = by_differences(_plain(contact.function), pose, 1)[0]
     except Exception:  # not defined at this pose; reported by a run that reaches it
         return []
@@ -75,7 +75,7 @@ def _slip_problems(contact: UserContact, pose: np.ndarray) -> list[Problem]:
     if np.abs(square @ square.T - np.eye(3)).max() > WRONG:
         text = "the first three numbers of its rows must be unit vectors, perpendicular to ∂g/∂x and to each other"
         return [Problem((*path, "slip"), text)]
-    if not contact.rheonomic and np.abs(slip[1] - slip[0]).max() > WRONG:
+    if not contact.rheonomic and np.abs(np.subtract(slip[1:], slip[0])).max() > WRONG:
         return [Problem((*path, "rheonomic"), "the function of slip depends on time; set rheonomic=True")]
     return []
 
@@ -105,12 +105,13 @@ def _of_values(joint: "Joint | UserContact", made: FunctionRows, pose: np.ndarra
     try:
         true = by_differences(_plain(made.values), pose, joint.rows)
         given = true if made.rows is None else rows(_plain(made.rows), pose).reshape(true.shape)
+        later = [by_differences(_plain(made.values), moved(pose, COLUMNS - 1, h), joint.rows) for h in LATER]
     except Exception:  # not defined at this pose; reported by a run that reaches it
         return
     if not (np.isfinite(true).all() and np.isfinite(given).all()):
         return
     limit = WRONG * (1.0 + np.abs(true).max())
-    if not made.rheonomic and np.abs(true[:, -1]).max() > limit:
+    if not made.rheonomic and (np.abs(true[:, -1]).max() > limit or np.abs(np.subtract(later, true)).max() > limit):
         yield Problem((joint.section, joint.name, "rheonomic"), "the function depends on time; set rheonomic=True")
     off = np.abs(given - true)
     if not made.rheonomic:
@@ -127,10 +128,10 @@ def _of_rows(joint: "Joint | UserContact", made: FunctionRows, pose: np.ndarray)
     if made.rheonomic:
         return
     try:
-        now, later = (rows(_plain(made.rows), moved(pose, COLUMNS - 1, h)) for h in (0.0, 0.37))
+        now, *later = (rows(_plain(made.rows), moved(pose, COLUMNS - 1, h)) for h in (0.0, *LATER))
     except Exception:
         return
-    if np.abs(later - now).max() > WRONG * (1.0 + np.abs(now).max()):
+    if np.abs(np.subtract(later, now)).max() > WRONG * (1.0 + np.abs(now).max()):
         yield Problem((joint.section, joint.name, "rheonomic"), "the function depends on time; set rheonomic=True")
 
 

@@ -136,6 +136,7 @@ def report() -> None:
     false = [run for run in found if run["off"] < GOOD and run["verdict"] == "FAIL"]
     causes = Counter(title.split(" of ")[0] for run in false for title, status in run["told"].items() if status == "FAIL")
     sees = Counter(title.split(" of ")[0] for run in found if run["off"] >= BAD for title in run["told"])
+    seen = ", ".join(f"{name} {n}" for name, n in sees.most_common())
     commits = Counter(line["commit"] for line in lines)
     levels_text = f"{', '.join(f'{1e3 * h:g}' for h in FIXED)} ms or tolerances {', '.join(f'{r:g}' for r in CONTROLLED)}"
     by = f" (by {', '.join(f'{name} {n}' for name, n in causes.most_common())})" if false else ""
@@ -147,7 +148,7 @@ def report() -> None:
         *table,
         f"\nPASS with an error above {BAD:g}: **{len(wrong)}**.",
         f"FAIL with an error below {GOOD:g}: **{len(false)}**{by}.\n",
-        f"Findings in runs with errors above {BAD:g}: {', '.join(f'{name} {n}' for name, n in sees.most_common())}.\n",
+        f"Findings in runs with errors above {BAD:g}: {seen or 'no run has such an error'}.\n",
         "![verdicts](verdicts.png)\n",
         BROKEN,
     ]

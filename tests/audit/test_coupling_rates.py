@@ -73,3 +73,38 @@ def test_relations(case) -> None:
     found = run(fm.Holonomic("rod", "ground", "bob", function=given["function"], jacobian=jacobian))
     assert [check.status for check in found] == ([] if case == "right" else [FAIL])
     assert all("joints.rod" in check.found for check in found)
+
+
+def moving_floor(t, *_):
+    return 0.1 * np.sin(3.0 * (t - 0.52)) ** 2 if t > 0.52 else 0.0
+
+
+CONTACTS = {
+    "undeclared time": {"function": lambda t, x, A: x[2] - (moving_floor(t) if t < 1.2 else 0.0)},
+    "wrong jacobian": {"function": lambda t, x, A: x[2], "jacobian": lambda t, x, A: [0, 0, 1.2 if x[2] < 0.2 else 1.0, 0, 0, 0]},
+    "right": {"function": lambda t, x, A: x[2] - moving_floor(t), "rheonomic": True},
+}
+
+
+@pytest.mark.parametrize("case", CONTACTS)
+def test_contacts(case, monkeypatch) -> None:
+    """Undeclared dependence on time that begins and ends between the times at which the start tries."""
+    monkeypatch.setattr("flexmbs.initial.user_rows.LATER", (1.9, 11.0))
+    model = fm.Model("floor")
+    model.add(fm.PointMass("ball", mass=1.0))
+    model.add(fm.Translation("motion", "ground", "ball", q0=(0, 0, 1.0)))
+    model.add(fm.UserContact("floor", "ground", "ball", restitution=0.5, **CONTACTS[case]))
+    solution = fm.simulate(model, t_end=1.0, step=1e-3, output_step=0.02, integrator="moreau-jean")
+    found = [check for check in solution.audit if check.title == TITLE]
+    assert [check.status for check in found] == ([] if case == "right" else [FAIL])
+    assert all("contacts.floor" in check.found for check in found)
+
+
+@pytest.mark.parametrize("begins", [0.1, 1.5, 5.0])
+def test_late_dependence_on_time_is_found_at_the_start(begins) -> None:
+    model = fm.Model("floor")
+    model.add(fm.PointMass("ball", mass=1.0))
+    model.add(fm.Translation("motion", "ground", "ball", q0=(0, 0, 1.0)))
+    model.add(fm.UserContact("floor", "ground", "ball", lambda t, x, A: x[2] - 0.2 * max(t - begins, 0.0)))
+    with pytest.raises(fm.InputError, match=r"contacts\.floor\.rheonomic: the function depends on time; set rheonomic=True"):
+        fm.simulate(model, t_end=0.1, integrator="event-driven")
