@@ -119,7 +119,7 @@ class SmoothStep(TimeLaw, kind="smooth-step"):
         return (
             self.initial + rise * tau**3 * (10.0 + tau * (-15.0 + 6.0 * tau)),
             rise * 30.0 * tau**2 * (1.0 - tau) ** 2 / self.duration,
-            rise * 60.0 * tau * (1.0 - tau) * (1.0 - 2.0 * tau) / self.duration**2,
+            rise * 60.0 * tau * (1.0 - tau) * (1.0 - 2.0 * tau) / self.duration / self.duration,
         )
 
 

@@ -7,18 +7,19 @@ solves them, as in a guide that locks itself, the run stops.
 """
 
 import math
-from typing import ClassVar
+from typing import Annotated, Any, ClassVar
 
-from pydantic import model_validator
+from pydantic import BeforeValidator, model_validator
 
 from flexmbs.declaration import NestedError, Problem
 from flexmbs.law_kernel import LawPart, Row, nonlinear_law
-from flexmbs.model.fields import Nonnegative, OptionalPositive, Positive
+from flexmbs.model.fields import Nonnegative, OptionalPositive, Positive, nonnegative
 from flexmbs.model.forces.force import JointForce
 from flexmbs.model.forces.joint_friction import CHORD
 from flexmbs.model.joints import Joint
 from flexmbs.model.motions import Motion
 
+MOST = 1e3  # of friction coefficients
 PRELOAD, DYNAMIC, STATIC, STRIBECK, REGULARIZATION = range(5)  # indices in p, before the arms
 ACROSS, ALONG, BENDING, TORSION = range(3, 7)  # in x: F_across, F_along, M_bending, M_torsion of the joint
 
@@ -84,6 +85,17 @@ def guide_slopes(p, u, x, out):
     rubbing_slopes(p, x, out, load_of_guide(p, x))
 
 
+def _coefficient(value: object) -> float:
+    result = nonnegative(value)
+    if result > MOST:
+        raise ValueError(f"is a coefficient, at most {MOST:g}, not {result:g}")
+    return result
+
+
+def _optional_coefficient(value: object) -> Any:
+    return None if value is None else _coefficient(value)
+
+
 class LoadedFriction(JointForce):
     """Friction from the reaction of a joint, Q = −(preload + μ W) tanh(η/v_r).
 
@@ -101,8 +113,8 @@ class LoadedFriction(JointForce):
         Rate v_r at which 76 % of the friction is reached; below it a loaded joint creeps instead of sticking.
     """
 
-    friction: Nonnegative
-    static: OptionalPositive = None
+    friction: Annotated[float, BeforeValidator(_coefficient)]
+    static: Annotated[Any, BeforeValidator(_optional_coefficient)] = None
     stribeck_velocity: OptionalPositive = None
     preload: Nonnegative = 0.0
     regularization: Positive = 1e-3
