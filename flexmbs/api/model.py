@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from flexmbs.files.paths import file_path
 from flexmbs.model.check import Report
 from flexmbs.model.model import ModelData
 from flexmbs.model.toml_read import read
@@ -47,4 +48,4 @@ def load(path: str | Path, *, allow_outside: bool = False, allow_code: bool = Fa
     >>> fm.load("pendulum.toml") == model
     True
     """
-    return read(Path(path), Model, allow_outside=allow_outside, allow_code=allow_code)
+    return read(file_path(path), Model, allow_outside=allow_outside, allow_code=allow_code)

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from flexmbs.api.model import Model
+from flexmbs.declaration import shown
+from flexmbs.errors import InputError
 from flexmbs.model.check import require_model
 from flexmbs.model.model import ModelData
 from flexmbs.results.solution import SolutionData
@@ -49,6 +51,11 @@ class Solution(SolutionData):
         names: of the runs on the page. Raises MachineError."""
         from flexmbs.files.output import write_text
         from flexmbs.report.comparison import comparison_page
+
+        if not isinstance(other, SolutionData):
+            raise InputError(f"other: must be a Solution, not {type(other).__name__}")
+        if not isinstance(names, tuple | list) or len(names) != 2:
+            raise InputError(f"names: must be two texts, not {shown(names)}")
 
         write_text(path, comparison_page(self, other, names))
 

@@ -14,7 +14,7 @@ from flexmbs.flexible_body.parts import FloatArray, Surface
 from flexmbs.model.frames import GROUND
 from flexmbs.player.links import body_shapes
 from flexmbs.player.scene import frame_of, touching_of
-from flexmbs.player.solids import Solid
+from flexmbs.player.solids import Solid, require_solids
 from flexmbs.results.solution import SolutionData
 from flexmbs.results.stress import StressView
 from flexmbs.results.stress_summary import stressed_bodies
@@ -64,6 +64,7 @@ def moving_surfaces(solution: SolutionData, solids: Sequence[Solid] = ()) -> lis
     """The surfaces of all bodies with triangles: a flexible body by its mesh, others by the ``solids`` given, or by wheels and
     spheres that touch, rods between their frames, boxes of their inertia and balls. Raises `InputError` for
     solids of unknown bodies."""
+    require_solids(solids)
     for solid in solids:
         if solid.body not in (*solution.bodies, GROUND):
             raise InputError(f"solids: body '{solid.body}' is not in the solution; it has: {', '.join(solution.bodies)}")

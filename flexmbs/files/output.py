@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from flexmbs.errors import InputError, MachineError
 from flexmbs.files.kinds import check_same_kind
+from flexmbs.files.paths import file_path
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -18,7 +19,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 def whole_file(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
     """A temporary name beside ``path``; the file is moved into place at the end. Raises MachineError, and InputError
     if a file of another kind exists; the old file is then kept."""
-    target = pathlib.Path(path)
+    target = file_path(path)
     check_target(target)
     draft = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")  # two runs never share one
     try:
@@ -57,8 +58,8 @@ def file_kind(mode: int) -> str:
 
 
 def made_folder(path: str | os.PathLike[str]) -> pathlib.Path:
-    """The folder, made if it is not there. Raises MachineError."""
-    folder = pathlib.Path(path)
+    """The folder, made if it is not there. Raises InputError, MachineError."""
+    folder = file_path(path, "folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

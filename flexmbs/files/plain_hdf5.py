@@ -7,7 +7,6 @@ or soft links, virtual or external storage, filters, objects linked twice and si
 from __future__ import annotations
 
 import os
-import pathlib
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
@@ -17,6 +16,7 @@ import numpy as np
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import opened
 from flexmbs.files.output import whole_file
+from flexmbs.files.paths import file_path
 
 T = TypeVar("T")
 
@@ -33,22 +33,15 @@ _WANTED = {
 _ITEMSIZE = {"f": 8, "i": 8, "u": 1}
 
 
-def _path(path: object) -> pathlib.Path:
-    """The path of a file. Raises InputError."""
-    if not isinstance(path, (str, os.PathLike)) or "\0" in str(path):
-        raise InputError(f"file: must be a path, not {path!r:.60}")
-    return pathlib.Path(path)
-
-
 def write_whole(path: str | os.PathLike[str], fill: Callable[[h5py.File], None]) -> None:
     """Write the file filled by ``fill``, atomically. Raises MachineError; the old file is then kept."""
-    with whole_file(_path(path)) as draft, h5py.File(draft, "w", track_order=True, locking=False) as file:
+    with whole_file(path) as draft, h5py.File(draft, "w", track_order=True, locking=False) as file:
         fill(file)
 
 
 def read_whole(path: str | os.PathLike[str], read: Callable[[h5py.File], T], origin: str) -> T:
     """The result of ``read``; every problem becomes an InputError naming the file. ``origin``: how such a file is created."""
-    target = _path(path)
+    target = file_path(path, "file")
     try:
         with opened(target) as start:
             if start.read(len(_SIGNATURE)) != _SIGNATURE:

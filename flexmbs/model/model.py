@@ -11,6 +11,7 @@ import flexmbs.model.general_couplings
 import flexmbs.model.relations  # noqa: F401  registers their kinds among those of joints
 from flexmbs.declaration import Declaration
 from flexmbs.errors import InputError
+from flexmbs.files.paths import file_path
 from flexmbs.model.bodies import Body
 from flexmbs.model.contacts import Contact
 from flexmbs.model.couplings import Coupling
@@ -159,7 +160,7 @@ class ModelData:
 
     def save(self, path: str | Path, *, allow_outside: bool = False) -> None:
         """Write the model's TOML file; paths in it are relative to its folder. Raises `InputError`, `MachineError`."""
-        save(self, Path(path), allow_outside=allow_outside)
+        save(self, file_path(path), allow_outside=allow_outside)
 
     def __eq__(self, other: object) -> bool:
         """Same name, gravity, frames, cuts, run and items in the same order."""

@@ -20,7 +20,7 @@ from flexmbs.player.bounds import Bounds, bounds
 from flexmbs.player.instants import sampled, turn_note
 from flexmbs.player.joint_marks import axes_of
 from flexmbs.player.links import Shape, body_shapes
-from flexmbs.player.solids import Solid
+from flexmbs.player.solids import Solid, require_solids
 from flexmbs.player.surfaces import add_part, parts_of
 from flexmbs.player.touching import touching_shapes
 from flexmbs.system.topology import topology
@@ -69,6 +69,7 @@ class _Writer:
     """One scene while it is written."""
 
     def __init__(self, solution: SolutionData, extras: Extras) -> None:
+        require_solids(extras.solids)
         self.shown, notes = sampled(solution)
         self.notes = [*notes, *extras.notes]
         self.buffer, self.solids, self.forces = Buffer(), extras.solids, extras.forces

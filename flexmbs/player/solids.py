@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.errors import InputError
+
 
 class Solid(NamedTuple):
     """A solid on a body or the ground: vertices (n, 3) [m] in its axes, triangles (T, 3) of their rows, colour (r, g, b), 0 to 1,
@@ -17,6 +19,13 @@ class Solid(NamedTuple):
     vertices: NDArray[np.float64]
     triangles: NDArray[np.int64]
     colour: Sequence[float] | None = None
+
+
+def require_solids(solids: Sequence[Solid]) -> None:
+    """Raise InputError for anything but solids."""
+    for solid in solids if isinstance(solids, Sequence) else [solids]:
+        if not isinstance(solid, Solid):
+            raise InputError(f"solids: must be a list of solids, such as robot.solids(), not {solid!r:.60}")
 
 
 def thinned(

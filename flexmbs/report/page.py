@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pathlib
 import tomllib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from flexmbs.diagnosis.planar import planar_line
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.files.output import write_text
+from flexmbs.files.paths import file_path
 from flexmbs.initial.initial_state import InitialState
 from flexmbs.model.check_topology import degree_of_freedom_lines
 from flexmbs.page.chart import chart
@@ -50,7 +50,7 @@ FAILED = "The run did not finish or a check failed; do not use the numbers."
 
 def write_report(solution: SolutionData, path: str | os.PathLike[str], solids: Sequence[Solid] = ()) -> None:
     """Write the page to ``path`` and the summary next to it. Raises MachineError."""
-    target = pathlib.Path(path)
+    target = file_path(path)
     numbers = summary(solution)
     write_text(target, page(solution, numbers, solids))
     write_text(target.with_name(f"{target.stem}.summary.json"), json.dumps(numbers, indent=2, default=str) + "\n")

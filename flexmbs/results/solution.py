@@ -345,6 +345,8 @@ class SolutionData:
 def _times(given: Any) -> FloatArray:
     """Times (s) from a number or a list. Raises InputError."""
     values = np.array(list(given) if isinstance(given, Iterator) else given, object)
+    if not values.size:
+        raise InputError("times: give one time or more, in seconds")
     try:
         return np.array([number(each) for each in values.ravel().tolist()])
     except ValueError as error:

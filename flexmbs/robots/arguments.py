@@ -1,7 +1,6 @@
 """Arguments of robots, and copies of models."""
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -61,13 +60,6 @@ def checked_count(key: str, value: Any, least: int = 1) -> int:
     if found < least:
         raise InputError(f"{key}: must be a whole number >= {least}, not {found}")
     return found
-
-
-def given_path(value: Any) -> Path:
-    """The path of a file. Raises `InputError`."""
-    if not isinstance(value, (str, Path)) or "\0" in str(value):
-        raise InputError(f"path: must be the path of a file, not {shown(value)}")
-    return Path(value)
 
 
 def by_joint(key: str, value: Any, model: Model) -> dict[str, Any]:

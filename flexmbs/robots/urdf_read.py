@@ -13,12 +13,13 @@ from scipy.spatial.transform import Rotation
 
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError, ModelWarning
+from flexmbs.files.paths import file_path
 from flexmbs.model.bodies import inertia_matrix
 from flexmbs.model.fields import name as checked_name
 from flexmbs.model.fields import switch
 from flexmbs.model.frames import GROUND, Frame
 from flexmbs.model.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
-from flexmbs.robots.arguments import checked, given_path
+from flexmbs.robots.arguments import checked
 from flexmbs.robots.links import Motor
 from flexmbs.robots.visuals import Visual, visual_path
 from flexmbs.robots.xml_tree import Element, read_xml
@@ -113,7 +114,7 @@ def read_urdf(path: str | Path, *, allow_outside: bool = False, unphysical: str 
     unphysical: what becomes of inertias that no distribution of mass has: "warn", "error" or "repair". Raises `InputError`, a
     line per problem; a `ModelWarning` names the links with such inertias.
     """
-    path, allow_outside = given_path(path), checked("allow_outside", switch, allow_outside)
+    path, allow_outside = file_path(path), checked("allow_outside", switch, allow_outside)
     if unphysical not in MODES:
         raise InputError(f"unphysical: must be one of {', '.join(MODES)}, not {shown(unphysical)}")
     root = read_xml(path)

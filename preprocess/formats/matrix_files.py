@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from flexmbs.console.memory import free_memory
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import read_text
+from flexmbs.files.paths import file_path
 from preprocess.fe.model import FEModel
-from preprocess.inputs.arguments import checked_arguments, file_path
+from preprocess.inputs.arguments import checked_arguments
 from preprocess.inputs.guard import reason
 from preprocess.inputs.number_text import content, integers, numbers
 

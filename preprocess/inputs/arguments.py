@@ -6,9 +6,7 @@ import functools
 import inspect
 import math
 import numbers
-import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -130,10 +128,3 @@ def instance(value: Any, kind: type[Any] | tuple[type[Any], ...], what: str, exa
     if not isinstance(value, kind):
         raise InputError(f"{what}: must be {example}, not {shown(value)}")
     return value
-
-
-def file_path(value: Any, what: str) -> Path:
-    """Path of a file. Raises InputError."""
-    if not isinstance(value, (str, os.PathLike)) or "\0" in str(value):
-        raise InputError(f"{what}: must be a file path, not {shown(value)}")
-    return Path(value)

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
+from flexmbs.files.paths import file_path
 from preprocess.elements import ELEMENTS
-from preprocess.inputs.arguments import checked_arguments, file_path, instance
+from preprocess.inputs.arguments import checked_arguments, instance
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh.checks import missing_nodes
 from preprocess.mesh.mesh import ElementBlock, Mesh

@@ -9,13 +9,14 @@ from typing import Any
 
 from flexmbs.declaration import NestedError, Problem, shown
 from flexmbs.errors import InputError
+from flexmbs.files.paths import file_path
 from flexmbs.toml.document import Collector, Locator, read_document
 from preprocess.body.prestress import Prestress
 from preprocess.body.stress import SURFACE_STRESS, Stress
 from preprocess.elements.formulation import Formulation
 from preprocess.fe.material import MATERIALS, Material
 from preprocess.fe.point_mass import PointMass
-from preprocess.inputs.arguments import checked_arguments, file_path
+from preprocess.inputs.arguments import checked_arguments
 from preprocess.part_file.part import FORMAT, OPTIONS, TABLES, Matrices, Options, Part
 from preprocess.part_file.records import Files, as_table, key_problems, problem_at, read_kind, read_record
 from preprocess.part_file.regions import read_interface, read_with_region

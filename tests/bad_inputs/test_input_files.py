@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from mechanisms import call
+from mechanisms import call, pendulum
 
 import flexmbs as fm
 import preprocess as pp
@@ -90,3 +90,39 @@ def test_65_little_memory_is_used(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.stderr == f"error: {tmp_path}/x.sid: is a device; only regular files are read\n"
     assert done.returncode == 2
+
+
+NO_PATHS = {"None": None, "number": 3, "bytes": b"run.h5", "empty": "", "zero": "a\0b", "list": []}
+
+
+@pytest.mark.parametrize("given", NO_PATHS.values(), ids=NO_PATHS)
+def test_what_is_no_path(given: object) -> None:
+    """One line, whatever reads or writes."""
+    model = pendulum()
+    solution = fm.simulate(model, t_end=0.02, step=0.01)
+    calls = {
+        "load": fm.load, "solution": fm.Solution.load, "model": model.save, "save": solution.save, "report": solution.report,
+        "csv": solution.to_csv, "mat": solution.to_mat, "gltf": solution.to_gltf, "vtkhdf": solution.to_vtkhdf,
+        "urdf": fm.Robot.from_urdf, "compare": lambda path: solution.compare(solution, path),
+    }  # fmt: skip
+    for name, write in calls.items():
+        with pytest.raises(fm.InputError, match="must be a file path, not ") as refused:
+            write(given)
+        assert len(str(refused.value).splitlines()) == 1, name
+
+
+def test_what_is_no_solution_or_solid(tmp_path: Path) -> None:
+    solution = fm.simulate(pendulum(), t_end=0.02, step=0.01)
+    curve = fm.SNCurve(amplitude=1e8, cycles=1e6, slope=5.0)
+    for message, attempt in {
+        "other: must be a Solution, not NoneType": lambda: solution.compare(None, tmp_path / "a.html"),
+        "names: must be two texts": lambda: solution.compare(solution, tmp_path / "a.html", names=("a",)),
+        "solids: must be a list of solids, such as robot.solids\\(\\), not 3": lambda: solution.report(
+            tmp_path / "b.html", solids=[3]
+        ),
+        "solids: must be": lambda: solution.to_gltf(tmp_path / "b.glb", solids=3),
+        "times: give one time or more": lambda: solution.at([]),
+        "solution: must be a Solution, not NoneType": lambda: fm.fatigue(None, "bar", curve),
+    }.items():
+        with pytest.raises(fm.InputError, match=message):
+            attempt()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from flexmbs.errors import InputError
+from flexmbs.files.paths import file_path
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.formats.exporters.base import Exporter
 from preprocess.formats.exporters.flexmbs import Flexmbs
@@ -13,7 +14,7 @@ from preprocess.formats.exporters.mbsim import MBSim
 from preprocess.formats.exporters.sid import StandardInputData
 from preprocess.formats.exporters.simscape import Simscape
 from preprocess.formats.exporters.vtu import Vtu
-from preprocess.inputs.arguments import checked_arguments, file_path, instance
+from preprocess.inputs.arguments import checked_arguments, instance
 
 FORMATS: dict[str, Exporter] = {
     exporter.kind: exporter for exporter in (MBSim(), Flexmbs(), StandardInputData(), MBDyn(), Simscape(), Vtu())

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import check_regular, opened
+from flexmbs.files.paths import file_path
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.fe.model import FEModel
 from preprocess.formats.importers.abaqus_matrix import AbaqusMatrix
@@ -26,7 +27,7 @@ from preprocess.formats.importers.mbsim import MBSim
 from preprocess.formats.importers.nastran import NastranDmig, NastranOp2, NastranOp4
 from preprocess.formats.importers.sid import StandardInputData
 from preprocess.formats.importers.units import UNIT_SYSTEMS, Units, units_named
-from preprocess.inputs.arguments import checked_arguments, file_path, instance, integer
+from preprocess.inputs.arguments import checked_arguments, instance, integer
 from preprocess.inputs.guard import reason
 from preprocess.inputs.warning import PreprocessWarning
 
@@ -67,7 +68,8 @@ def read(
             integer(node, f"frames.{name}")
     importer = _named(format) if format is not None else _recognised(source)
     report = ImportReport(str(source), importer.kind)
-    request = Request(source, units_named(units), _path(mass), _path(nodes), frames)
+    mass, nodes = (None if each is None else file_path(each, what) for each, what in ((mass, "mass"), (nodes, "nodes")))
+    request = Request(source, units_named(units), mass, nodes, frames)
     return Imported(_guarded(importer, request, report), report)
 
 
@@ -120,10 +122,6 @@ def read_body(
 def _warn(report: ImportReport) -> None:
     for failed in report.warnings:
         warnings.warn(f"{report.source}: {failed}", PreprocessWarning, stacklevel=4)
-
-
-def _path(given: str | Path | None) -> Path | None:
-    return None if given is None else Path(given)
 
 
 def _named(name: str) -> Importer:
