@@ -85,7 +85,7 @@ def test_what_has_no_stationary_response_is_refused() -> None:
         linear().random_response({"effort mount": 1.0})
 
 
-@pytest.mark.parametrize("width", [1.0, 1e-2, 1e-4])
+@pytest.mark.parametrize("width", [0.1, 1e-2, 1e-4])
 def test_a_narrow_band_beside_a_wide_one(width: float) -> None:
     """The RMS value of a stiff mount is |H| √(G Δf) of the narrow band, whatever frequencies the other input has."""
     system, f = linear(), 3.1

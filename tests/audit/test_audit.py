@@ -425,3 +425,24 @@ def test_switches_within_fixed_steps():
         coarse = fm.simulate(model, t_end=3.0, step=step, output_step=0.06)
         off = np.abs(coarse.joint("guide").position - fine).max() / np.ptp(fine)
         assert off < 0.02 or coarse.verdict != "PASS"
+
+
+@QUIET
+@pytest.mark.parametrize("size", [1.0, 1e-3])
+def test_drift_is_judged_beside_the_size_of_small_models(size):
+    """Of a parallel of four bars, moved by 1e-5 of its size, or by 1e-5 rad."""
+    model = fm.Model("bars", gravity=(0, 0, 0), frames={"B": (size, 0, 0)})
+    ends = {"tip": (0, size, 0)}
+    for name, place in (("left", model.ground), ("right", model.ground["B"])):
+        model.add(fm.RigidBody(name, mass=1.0, inertia=(size**2,) * 3, frames=ends))
+        model.add(fm.Revolute(f"foot of {name}", place, name, axis="z", v0=0.1))
+    model.add(fm.RigidBody("coupler", mass=1.0, inertia=(size**2,) * 3, frames={"end": (size, 0, 0)}))
+    model.add(fm.Revolute("knee", "left/tip", "coupler", axis="z", v0=-0.1))
+    model.add(fm.Revolute("closing", "coupler/end", "right/tip", axis="z"))
+    solution = fm.simulate(model, t_end=0.1, output_step=0.02, step=1e-3)
+    assert found(solution, "Position drift").status == PASS
+    drifted = solution.trajectory.q.copy()
+    drifted[:, 0] += 1e-5
+    g = np.full_like(solution.trajectory.drift, 1e-5 * size)
+    drifted = dataclasses.replace(solution, trajectory=solution.trajectory._replace(q=drifted, drift=g))
+    assert found(drifted, "Position drift").status == WARN
