@@ -197,7 +197,7 @@ def test_no_file(tmp_path) -> None:
         f"{tmp_path}/no.toml: cannot be read: No such file or directory"
     ]
     assert "Is a directory" in problems_of(lambda: fm.load(tmp_path))[0]
-    assert "cannot be read" in problems_of(lambda: fm.load("a\0b"))[0]
+    assert "must be a file path" in problems_of(lambda: fm.load("a\0b"))[0]
 
 
 def test_windows_line_ends_and_byte_order_mark(tmp_path) -> None:

@@ -241,7 +241,7 @@ def test_outside_is_a_plain_yes_or_no() -> None:
 
 @pytest.mark.parametrize("path", [3, None, "a\0b"])
 def test_paths_that_are_none(path: Any) -> None:
-    with pytest.raises(fm.InputError, match="path: must be the path of a file"):
+    with pytest.raises(fm.InputError, match="path: must be a file path, not"):
         fm.Robot.from_urdf(path)
 
 
