@@ -122,6 +122,7 @@ from .studies.mode_branches import root_locus as root_locus
 from .studies.simulate import simulate as simulate
 from .studies.statics import quasi_static as quasi_static
 from .studies.statics import statics as statics
+from .studies.stepper import Stepper as Stepper
 from .time_stepping.event import Event as Event
 
 __version__: str

@@ -26,7 +26,8 @@ from flexmbs.system.compile import Compiled, compile_model
 from flexmbs.system.records import SPARE, copied
 from flexmbs.system.sizes import model_size
 from flexmbs.system.trajectory import RunInfo, Trajectory
-from flexmbs.time_stepping.run import Run, facts, make_outputs
+from flexmbs.time_stepping.records import facts, make_outputs
+from flexmbs.time_stepping.run import Run
 
 LEAST_STATES = 3
 LIMITS = (1e-4, 1e-2)  # of the largest acceleration or force

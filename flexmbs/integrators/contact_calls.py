@@ -52,7 +52,9 @@ def solved_at(problem, first, second, m, tolerance, sweeps):
 def solver_of(problem: Problem) -> np.ndarray:
     """(1,) address of `solved_at`, 0 without contacts; the kernel of redundant contacts is there too."""
     connected(problem.workspace)
-    return np.array([solved_at.address(problem, problem, problem) if len(problem.mu) else 0], np.int64)
+    found = np.array([solved_at.address(problem, problem, problem) if len(problem.mu) else 0], np.int64)
+    found.flags.writeable = False
+    return found
 
 
 @part

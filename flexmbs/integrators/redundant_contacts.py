@@ -59,6 +59,7 @@ def connected(workspace: Workspace) -> Workspace:
     """Workspace that knows the kernel of redundant contacts, where there are contacts."""
     if len(workspace.cone):
         workspace.solver[0] = redundant_at.address(workspace, workspace, workspace)
+    workspace.solver.flags.writeable = False
     return workspace
 
 

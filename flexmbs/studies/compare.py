@@ -24,7 +24,8 @@ from flexmbs.studies.simulate import simulate
 from flexmbs.system.records import SPARE, copied
 from flexmbs.system.topology import COORDINATES, topology
 from flexmbs.system.trajectory import RunInfo, Trajectory
-from flexmbs.time_stepping.run import Progress, facts, make_outputs
+from flexmbs.time_stepping.records import facts, make_outputs
+from flexmbs.time_stepping.run import Progress
 
 INTEGRATORS_COMPARED = ("generalized-alpha", "dormand-prince")
 STATES = 5  # at which accelerations and reactions are compared

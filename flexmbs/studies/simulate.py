@@ -1,7 +1,6 @@
 """`simulate`: time integration of a model with a formalism and an integrator."""
 
 import time
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,39 +10,22 @@ from flexmbs.api.model import Model
 from flexmbs.api.solution import Solution
 from flexmbs.audit import audited, report_findings
 from flexmbs.diagnosis.assemble import redundancy_text
-from flexmbs.diagnosis.rank import DEPENDENT, NEARLY, pivots, singular_position
+from flexmbs.diagnosis.rank import NEARLY
 from flexmbs.diagnosis.singular_positions import passage_notes, passages
-from flexmbs.dynamics.work import make_work
-from flexmbs.errors import AssemblyWarning, InputError, SolverError, shown
+from flexmbs.errors import InputError, SolverError, shown
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.initial.assembly import Assemble
-from flexmbs.initial.initial_state import InitialState, consistent_state, in_coordinates, initial_state
 from flexmbs.integrators import Integrator
 from flexmbs.integrators.run_context import DONE, NOT_FINITE, TIME
 from flexmbs.integrators.unseen_contacts import unseen_notes
-from flexmbs.model.check import declaration_report
-from flexmbs.model.laws import Constant, TimeLaw
-from flexmbs.model.parts import model_parts
-from flexmbs.results.state import HasState, given_state, started
-from flexmbs.studies.determined_loads import require_determined_loads
-from flexmbs.studies.options import (
-    OF_INTEGRATOR,
-    asked,
-    check_contacts,
-    check_progress,
-    check_reactions,
-    check_velocity_rows,
-    chosen_formalism,
-    chosen_integrator,
-    output_times,
-)  # fmt: skip
-from flexmbs.studies.stated_rates import require_stated_rates
-from flexmbs.system.compile import Compiled
+from flexmbs.results.state import HasState
+from flexmbs.studies.options import asked, check_progress
+from flexmbs.studies.prepared import Prepared, Start, prepared
 from flexmbs.system.trajectory import AT_EVENT, RunInfo, Trajectory
 from flexmbs.time_stepping.event import Event, checked_events
 from flexmbs.time_stepping.outcome import INTERRUPTED, outcome
-from flexmbs.time_stepping.run import Progress, Run, statistics
-from flexmbs.time_stepping.second_process import all_compiled, compile_in_second_process
+from flexmbs.time_stepping.records import statistics
+from flexmbs.time_stepping.run import Progress, Run
 
 
 def simulate(
@@ -144,64 +126,30 @@ def simulate(
         "t_end": t_end, "step": step, "output_step": output_step, "formalism": formalism, "coordinates": coordinates,
         "integrator": integrator, "stabilization": stabilization, "rtol": rtol, "atol": atol, "rho_inf": rho_inf,
     }  # fmt: skip
-    solution = _simulate(model, asked(model, given), start, initial, checked_events(events), progress)
+    ready = prepared(model, asked(model, given), Start(start, initial), checked_events(events), progress)
+    begun = time.perf_counter()
+    status, written = ready.run.integrate(progress)
+    solution = concluded(ready, status, written, time.perf_counter() - begun)
     report_findings(solution, strict=strict)
     return solution
 
 
-def _simulate(
-    model: Model, chosen: dict[str, Any], start: HasState | None, initial: Assemble | None, events: tuple[Event, ...],
-    progress: Progress | None,
-) -> Solution:  # fmt: skip
-    """The run with all options set."""
-    method = chosen_integrator(chosen["integrator"], {key: chosen[key] for key in OF_INTEGRATOR})
-    form = chosen_formalism(chosen["formalism"], chosen["stabilization"], chosen["coordinates"], method)
-    times = output_times(chosen["t_end"], method.step, chosen["output_step"])
-    warned = _checked(model, method, chosen["t_end"])
-    compile_in_second_process(form.name, method.name)
-    begun = time.perf_counter()
-    if progress:
-        progress(0.0, "assembling")
-    joint, first_state = _starting_state(model, start, initial)
-    singular = singular_position(joint, first_state)
-    compiled, first_state = in_coordinates(joint, first_state, chosen["coordinates"])
-    regular = in_coordinates(joint, singular.near, chosen["coordinates"])[1] if singular else first_state
-    run = Run(compiled, method, form, times, make_work(compiled.system, first_state.beta), events)
-    run.connect()
-    all_compiled(form.name, method.name)
-    run.begin(first_state)
-    first = pivots(compiled, regular.q, regular.s, regular.beta)
-    redundant = first.dependent(DEPENDENT)
-    if redundant:
-        require_determined_loads(compiled, first_state)
-    if progress:
-        progress(0.0, "compiling (once)")
-    prepared = time.perf_counter()
-    status, written = run.integrate(progress)
+def concluded(ready: Prepared, status: int, written: int, seconds: float) -> Solution:
+    """The solution of a run that ended with this status and number of outputs, with its audit. Raises `SolverError`, and
+    exceptions of user functions, with what was computed."""
+    run, compiled = ready.run, ready.run.compiled
     status, reached = _finite(status, written, Trajectory(*run.out))
-    finished = time.perf_counter()
     good = Trajectory(*(array[:reached] for array in run.out))
-    moved = [str(m) for m in first_state.moved]
-    notes = [
-        *([f"integrator: '{method.name}', {chosen['why']}, by default"] if chosen.get("why") else []),
-        *warned,
-        *(redundancy_text(model, name, rows) for name, rows in redundant),
-        *(f"assembly moved {m}" for m in moved),
-        *([str(singular)] if singular else []),
-        *_notes_of_run(run, form),
-        *passage_notes(passages(compiled, good, regular.beta, first.rank(NEARLY))),
-    ]
     if reached < written:
         run.context.clock[TIME] = run.out.t[reached]
-    ended = outcome(status, compiled, method, run.context, run.work, first, good)
+    ended = outcome(status, compiled, ready.method, run.context, run.work, ready.first, good)
     if run.ending is not None and status == DONE:
         ended = f"{AT_EVENT}'{run.ending.name}' at t = {run.ending.t:.6g} s"
-    counts = statistics(run.context, prepared - begun, finished - prepared)
     solution = Solution(
-        compiled=compiled, trajectory=good, statistics=counts,
+        compiled=compiled, trajectory=good, statistics=statistics(run.context, ready.seconds, seconds),
         run=RunInfo(
-            options=_options_of_run(chosen, form, method), outcome=ended, events=tuple(run.found), redundant=redundant,
-            impacts=tuple(run.impacts), moved=moved, notes=notes,
+            options=_options_of_run(ready.chosen, ready.form, ready.method), outcome=ended, events=tuple(run.found),
+            redundant=ready.redundant, impacts=tuple(run.impacts), moved=ready.moved, notes=_notes(ready, good),
         ),
     )  # fmt: skip
     if status not in (DONE, INTERRUPTED):
@@ -210,27 +158,18 @@ def _simulate(
     return solution.with_checks(audited(solution, run))
 
 
-def _checked(model: Model, method: Integrator, t_end: float) -> list[str]:
-    """Warnings on the declaration; raises `InputError` where the model, or the model with this method, has errors."""
-    report = declaration_report(model)
-    report.raise_errors()
-    check_velocity_rows(model, method)
-    check_contacts(model, method)
-    check_reactions(model, method)
-    require_stated_rates(model, 0.0, t_end)
-    return list(report.warnings)
-
-
-def _starting_state(model: Model, start: HasState | None, initial: Assemble | None) -> tuple[Compiled, InitialState]:
-    """The model in joint coordinates and its consistent state at t = 0."""
-    if start is not None and initial is not None:
-        raise InputError("initial: a start is already consistent; give initial or start, not both")
-    if start is None:
-        return consistent_state(model, how=initial)
-    joint, _ = initial_state(model, how=Assemble(elastic=True))
-    given = given_state("start", start)
-    _warn_of_time(model, given.t)
-    return joint, started(joint, given)
+def _notes(ready: Prepared, good: Trajectory) -> list[str]:
+    """What the user is to know of the choices, the start and the course of the run."""
+    chosen, compiled, first = ready.chosen, ready.run.compiled, ready.first
+    return [
+        *([f"integrator: '{ready.method.name}', {chosen['why']}, by default"] if chosen.get("why") else []),
+        *ready.warned,
+        *(redundancy_text(ready.model, name, rows) for name, rows in ready.redundant),
+        *(f"assembly moved {m}" for m in ready.moved),
+        *([str(ready.singular)] if ready.singular else []),
+        *_notes_of_run(ready.run, ready.form),
+        *passage_notes(passages(compiled, good, ready.regular.beta, first.rank(NEARLY))),
+    ]
 
 
 def _notes_of_run(run: Run, form: Formalism) -> list[str]:
@@ -250,19 +189,6 @@ def _options_of_run(chosen: dict[str, Any], form: Formalism, method: Integrator)
         "t_end": chosen["t_end"], "formalism": form.name, "coordinates": chosen["coordinates"], "integrator": method.name,
         "step": method.step, "stabilization": form.stabilization_name, "rtol": method.rtol, "atol": method.atol,
     }  # fmt: skip
-
-
-def _warn_of_time(model: Model, t: float) -> None:
-    """A warning if a start at another time is combined with laws of time: the run begins at t = 0."""
-    found = (".".join(path[:2]) for path, part in model_parts(model) if _depends_on_time(part))
-    if t != 0.0 and (items := dict.fromkeys(found)):
-        names = ", ".join(items)
-        text = f"start: its time t = {t:g} s becomes t = 0; laws of time restart ({names})"
-        warnings.warn(f"{text}, shift them by {t:g} s to continue them", AssemblyWarning, stacklevel=5)
-
-
-def _depends_on_time(part: object) -> bool:
-    return not isinstance(part, Constant) if isinstance(part, TimeLaw) else callable(part)
 
 
 def _finite(status: int, reached: int, out: Trajectory) -> tuple[int, int]:

@@ -1,7 +1,11 @@
-"""One run: its records in memory, steps in batches of outputs, its events."""
+"""One run: its records in memory, steps in batches of outputs, its events.
 
+An array of these records is either read-only, constants and addresses, or part of the state of the run
+(`flexmbs.time_stepping.run_state`).
+"""
+
+import contextlib
 import math
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -11,17 +15,16 @@ import numpy as np
 from flexmbs._jit.address import Packed
 from flexmbs.console.interrupts import raise_received
 from flexmbs.dynamics.dense import terms
-from flexmbs.dynamics.sampled import LEFT, STORED
 from flexmbs.dynamics.variation import make_variation
 from flexmbs.dynamics.work import make_work
-from flexmbs.errors import InputError, MachineError
+from flexmbs.errors import InputError
 from flexmbs.formalisms import calls as equations
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.initial.assembly import displaced, holonomic_rows
 from flexmbs.initial.initial_state import InitialState, settle
 from flexmbs.integrators import run_context
 from flexmbs.integrators.generalized_alpha import JERK_STEPS, SMOOTH_JERK
-from flexmbs.integrators.integrator import Facts, Integrator
+from flexmbs.integrators.integrator import Integrator
 from flexmbs.integrators.run_context import (
     ACCEPTED,
     AT,
@@ -46,6 +49,7 @@ from flexmbs.integrators.run_context import (
     MODEL,
     NEXT,
     NOT_FINITE,
+    PAUSED,
     REACHED,
     RECORDS,
     RESIDUAL,
@@ -60,34 +64,38 @@ from flexmbs.integrators.run_context import (
     TIME,
     UNSEEN,
     WATCHED,
-    ContactData,
     Exchange,
-    Outputs,
     RunContext,
-    Sampled,
-    Samples,
     make_point,
 )  # fmt: skip
-from flexmbs.integrators.sampling import WORKS
 from flexmbs.integrators.stepper import integrate, state_at
-from flexmbs.integrators.unseen_contacts import RECENT, REJECTS, REPORTS, first_evaluation
+from flexmbs.integrators.unseen_contacts import REJECTS, REPORTS, first_evaluation
 from flexmbs.results.drive_jumps import drive_jumps, restarts
-from flexmbs.system.compile import Compiled
-from flexmbs.system.records import LOADINGS, SETTLED, UNBOUNDED, Samplers, System, Work, depends_on_reactions
+from flexmbs.system.compile import Compiled, frozen
+from flexmbs.system.records import LOADINGS, SETTLED, UNBOUNDED, Work, depends_on_reactions
 from flexmbs.system.sizes import extent, gaps_in_metres
 from flexmbs.system.trajectory import EventRecord, Impact
 from flexmbs.time_stepping.event import Event
 from flexmbs.time_stepping.event_location import event_records, located
 from flexmbs.time_stepping.outcome import INTERRUPTED
+from flexmbs.time_stepping.records import (
+    ASIDE,
+    begin_sampling,
+    check_memory,
+    contact_data,
+    corners_before,
+    facts,
+    make_outputs,
+    make_sampled,
+    make_samples,
+)  # fmt: skip
 
 Progress = Callable[[float, str], None]
+Keep = Callable[[int], None]
 LONG_KERNELS = (run_context.DERIVATIVE, run_context.MATRIX, run_context.CORRECTION, run_context.ROWS)  # to compile
 BATCH_SECONDS = 0.25  # between two calls of the progress function
 SHARE_OF_RUN = 0.02  # a controlled step is at most this part of the run, so that it passes over no short event
-ASIDE = 1e-11  # of a second or of the time: how far before a jump of a law a stretch ends
 PAST = 1e-15  # of a second or of the time: how far behind it the next one begins, on its other side whatever round-off does
-AUDITED = 16  # states that the audit examines, beside that of the largest accelerations
-WORKS_SAMPLED = 100  # steps whose work it integrates again
 PACE, CREPT = 1000, 2  # steps over which the pace of a run is taken, and how often it creeps until it is stopped
 CREEPING = 1e-3  # of the steps before: a step that stays below it
 PATIENCE = 600.0  # s that a run which creeps may still take
@@ -114,7 +122,7 @@ class Run:
         events: Sequence[Event] = (),
     ) -> None:  # fmt: skip
         system = compiled.system
-        _check_memory(len(times), int(system.layout[1:].sum()) + int(system.layout[2]))
+        check_memory(len(times), int(system.layout[1:].sum()) + int(system.layout[2]))
         self.compiled, self.method, self.declared = compiled, method, events
         self.form = form.fitting(compiled, method.needs)
         self.work, self.workspace = work, self.form.workspace(compiled)
@@ -125,6 +133,8 @@ class Run:
         self.begun: InitialState | None = None
         self.pace: Pace | None = None
         self.deadline = math.inf  # of time.perf_counter(): a run that reaches it is interrupted
+        self.stopping = False  # asked to end after the present step
+        self.keep: Keep | None = None  # called with the number of outputs where the state is that after an accepted step
         self.facts = facts(compiled)
         # jumps of drives, just before which a stretch of the run ends; not where rigid contacts may be closed
         jumps = restarts(compiled, float(times[-1])) if not (method.contacts and self.facts.contacts) else []
@@ -209,6 +219,7 @@ class Run:
         for index, packed in self.packed.items():
             c.records[index] = packed.address
         self.kernels = self.method.calls
+        frozen((c.records, self.events.info, self.events.level, self.events.direction))
 
     def calls(self) -> list[tuple[int, Any, tuple[Any, Any, Any]]]:
         """What the loop calls: index among the calls, kernel, its records.
@@ -235,6 +246,7 @@ class Run:
         """The addresses of all kernels into the context; what is not on the disk is compiled."""
         for index, kernel, records in self.calls():
             self.context.calls[index] = kernel.address(*records)
+        frozen(self.context.calls)
 
     def begin(self, start: InitialState) -> None:
         """Consistent accelerations and multipliers, path variables, the method's memory, signs of the state functions."""
@@ -291,7 +303,7 @@ class Run:
         self.method.begin(self.memory, c)
         c.local[:] = 0.0
 
-    def _jump(self) -> None:
+    def jump(self) -> None:
         """Past a jump of a drive: an impact does the work by which the kinetic energy changes."""
         c, state = self.context, self.state
         t = self.jumps.pop(0)
@@ -334,14 +346,19 @@ class Run:
         if overlaps:
             raise InputError(*overlaps)
 
+    def stop(self) -> None:
+        """End the run after the present step, from a signal's handler or another thread."""
+        self.stopping = True
+        self.context.counts[PAUSED] = 1
+
     def integrate(self, progress: Progress | None) -> tuple[int, int]:
-        """Run to the end. Returns the last status and the number of outputs reached."""
-        reached, batch, n, callbacks = 0, 1, len(self.context.times), self.compiled.callbacks
+        """Run from where it is to the end. Returns the last status and the number of outputs reached."""
+        reached, batch, n, callbacks = int(self.context.counts[REACHED]), 1, len(self.context.times), self.compiled.callbacks
         while reached < n and self.ending is None:
             begun = time.perf_counter()
             last = min(n, reached + batch)
             try:
-                with callbacks.interrupts_kept():
+                with contextlib.nullcontext() if self.keep else callbacks.interrupts_kept():
                     raise_received()
                     status, reached = self._batch(reached, last, progress)
             except KeyboardInterrupt:
@@ -352,12 +369,11 @@ class Run:
             if isinstance(callbacks.error, KeyboardInterrupt):
                 callbacks.error = None
                 return INTERRUPTED, reached
-            if status == DONE and time.perf_counter() > self.deadline and reached < n:
+            if status == DONE and callbacks.error is None and reached < n and self._ends():
                 return INTERRUPTED, reached
             if status != DONE or callbacks.error is not None:
                 return (NOT_FINITE if status == DONE else status), reached
-            if progress:
-                self._tell(progress)
+            self._report(progress, reached)
             seconds = time.perf_counter() - begun
             batch = int(min(max(1.0, batch * BATCH_SECONDS / max(seconds, 1e-3)), 4.0 * batch)) if last - 2 > 0 else batch
         return DONE, reached
@@ -369,10 +385,10 @@ class Run:
             jump = self.jumps and self.jumps[0] < c.times[last - 1]
             stop = min(int(np.searchsorted(c.times, self.jumps[0], "right")), last) if jump else last
             status = integrate(context, context, context, first, max(stop, first), self.jumps[0] if jump else 0.0)
-            self._take_impacts()
+            self.take_impacts()
             first = int(c.counts[REACHED])
             if status == DONE and jump:
-                self._jump()
+                self.jump()
                 continue
             if status != STEPPED or self.compiled.callbacks.error is not None:
                 return status if status != STEPPED else NOT_FINITE, first
@@ -381,12 +397,12 @@ class Run:
                 self.events.crossed[:] = 0
                 if self.ending is not None:
                     last = self._cut_off(self.ending.t)
-            if time.perf_counter() > self.deadline:
+            if self._ends():
                 return INTERRUPTED, first
             if self._creeps():
                 return STEP_TOO_SMALL, first
-            if progress and time.perf_counter() - reported > BATCH_SECONDS:
-                self._tell(progress)
+            if self.ending is None and time.perf_counter() - reported > BATCH_SECONDS:
+                self._report(progress, first)
                 reported = time.perf_counter()
 
     def _creeps(self) -> bool:
@@ -404,11 +420,19 @@ class Run:
             self.pace = Pace(was.steps, was.t, now, was.crept + 1)
         return self.pace.crept >= CREPT
 
-    def _tell(self, progress: Progress) -> None:
-        t = float(self.context.clock[TIME])
-        progress(t / float(self.context.clock[END]), f"t = {t:.4g} s")
+    def _ends(self) -> bool:
+        """Whether the run is to end before its end, by its deadline or because it was asked to."""
+        return self.ending is None and (self.stopping or time.perf_counter() > self.deadline)
 
-    def _take_impacts(self) -> None:
+    def _report(self, progress: Progress | None, reached: int) -> None:
+        t = float(self.context.clock[TIME])
+        if progress:
+            progress(t / float(self.context.clock[END]), f"t = {t:.4g} s")
+        if self.keep:
+            self.keep(reached)
+
+    def take_impacts(self) -> None:
+        """The impacts since the last call, from the memory of the method."""
         for k, t, impulse, lost in self.method.impacts(self.memory):
             self.impacts.append(Impact(self.compiled.contacts[k], t, impulse, lost))
 
@@ -435,114 +459,20 @@ class Run:
         equations.watch(self.packed[COMMON], self.packed[AT], self.packed[AT], t, 0.0)
         return float(self.events.value[e])
 
+    def state_functions(self, declared: Sequence[Event]) -> tuple[np.ndarray, Callable[[], None]]:
+        """Values of state functions beside the run's own events, and what evaluates them at the present state."""
+        records = event_records(self.compiled, declared)
+        common, state, clock = Packed(self.common._replace(events=records)), self.packed[STATE], self.context.clock
+        watch = equations.watch.bound(common, state, state)
+
+        def evaluate(kept: Packed = common) -> None:
+            watch(clock[TIME], 0.0, 0.0)
+
+        return records.value, evaluate
+
     def _cut_off(self, t: float) -> int:
         """The run ends at time t, which becomes the last output. Returns the number of outputs."""
         times = self.context.times
         k = int(np.searchsorted(times, t - 1e-12 * (min(1.0, times[-1]) + abs(t))))
         times[k] = t
         return k + 1
-
-
-def facts(compiled: Compiled) -> Facts:
-    """What a method may know of a model."""
-    system = compiled.system
-    _, nq, ns, nc, nz = (int(n) for n in system.layout)
-    free = bool((system.tree.parent < 0).all())
-    rigid = not system.tree.nf.any() and compiled.topology.coordinates == "absolute"
-    nonlinear = any(rows.law.strongly_nonlinear.any() for rows in system.forces) or bool((system.contacts.law_kernel >= 0).any())
-    constant = free and rigid and not len(system.rotors.body)
-    loaded = depends_on_reactions(system)
-    return Facts(nq, ns, nz, nc, len(system.contacts.a), free, constant, nonlinear, loaded)
-
-
-def contact_data(system: System, work: Work) -> ContactData:
-    """Rigid contacts as numbers; what belongs to the path of the motion is shared with it."""
-    contacts, path = system.contacts, work.path
-    n, ns, z = len(contacts.a), int(system.layout[2]), np.zeros
-    heavy = max(float(system.bodies.mass.max()), float(system.bodies.second.max()), 1e-300)
-    return ContactData(
-        rigid=(contacts.law_kernel < 0).astype(np.int64), poisson=contacts.poisson, e=contacts.e, e_t=contacts.et,
-        mu=contacts.mu, scale=np.array([float(np.linalg.norm(system.gravity)), heavy, 1.0]),
-        gap=z(n), rate=z((n, 3)), moving=z((n, 3)), outside=z(n),
-        force=path.force, mode=path.mode, slip=path.slip, impulse=path.impulse, output=z((n, 3)), row=z(n, np.int64),
-        rows=z((3 * n, ns)), recent=z((n, RECENT)), unseen=np.full(n, -1.0),
-    )  # fmt: skip
-
-
-def make_sampled(n: int) -> Sampled:
-    """Instants of n discrete controllers, infinity without one."""
-    return Sampled(np.zeros((n, 3)), np.zeros((n, 3)), np.zeros(n, np.int64), np.full(1, math.inf))
-
-
-def begin_sampling(samplers: Samplers, sampled: Sampled, z: np.ndarray) -> None:
-    """The next instants of discrete controllers of a run that begins with the force states z; their memory where nothing was
-    sampled before."""
-    for k in range(len(samplers.force)):
-        at, period = int(samplers.law.state[k]), samplers.period[k]
-        left, ahead = z[at + LEFT], z[at + LEFT] + samplers.phase[k]
-        # what is due now was done before the state was written, but for the first sample
-        sampled.first[k] = np.where((samplers.phase[k] > 0.0) & (ahead - period > ASIDE), ahead - period, ahead)
-        sampled.fresh[k] = left == 0.0
-        if sampled.fresh[k]:
-            memory = at + STORED + 2 * samplers.n_measured[k] + samplers.n_coming[k]
-            z[memory : memory + samplers.n_memory[k]] = samplers.begin[k, : samplers.n_memory[k]]
-    sampled.passed[:] = 0.0
-    sampled.due[:] = sampled.first.min(initial=math.inf)
-
-
-def corners_before(corners: Sequence[float], end: float) -> np.ndarray:
-    """Those within the run, and its end."""
-    found = np.array([*sorted(t for t in corners if 0.0 < t < end), end])
-    found.flags.writeable = False
-    return found
-
-
-def make_outputs(times: np.ndarray, f: Facts, n_beta: int) -> Outputs:
-    """Workspace for the outputs."""
-    n, z = len(times), np.zeros
-    return Outputs(
-        times.copy(), z((n, f.nq)), z((n, f.ns)), z((n, f.ns)), z((n, f.nc)), z((n, f.nz)), z((n, 3)), z((n, 2)), z(n),
-        z((n, f.contacts, 3)), z((n, n_beta)),
-    )  # fmt: skip
-
-
-def make_samples(f: Facts, n_beta: int) -> Samples:
-    """Workspace for the states that the audit examines."""
-    n, z = AUDITED + 1, np.zeros
-    return Samples(
-        np.full(n, -1.0),
-        z((n, f.nq)),
-        z((n, f.ns)),
-        z((n, f.ns)),
-        z((n, f.nc)),
-        z((n, f.nz)),
-        z((n, n_beta)),
-        z(n, np.int64),
-        z(1),
-        z((WORKS_SAMPLED, WORKS)),
-    )
-
-
-def _check_memory(outputs: int, numbers: int) -> None:
-    """MachineError when the outputs of so many numbers each cannot fit in the machine's memory."""
-    need, there = 8.0 * outputs * (numbers + 7), memory()
-    if need > there:
-        raise MachineError(
-            f"output_step: {outputs} outputs of {numbers} numbers need {need / 1e9:.3g} GB, "
-            f"the machine has {there / 1e9:.3g} GB; choose a longer output_step"
-        )
-
-
-def memory() -> float:
-    """Bytes of memory of the machine; infinity where the system does not say."""
-    try:
-        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, ValueError, OSError):
-        return math.inf
-
-
-def statistics(context: RunContext, prepare: float, integrate: float) -> dict[str, Any]:
-    names = ("steps", "rejected", "iterations", "factorizations", "evaluations", "dependent_rows")
-    counts = {name: int(context.counts[k]) for k, name in enumerate(names)}
-    counts["unseen_contacts"] = int((context.contact.unseen >= 0.0).sum())
-    return {**counts, "prepare_seconds": prepare, "solve_seconds": integrate}

@@ -31,7 +31,7 @@ from flexmbs.system.check import WARN
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import LOADINGS, SPARE, copied, depends_on_reactions
 from flexmbs.system.trajectory import RunInfo, Trajectory
-from flexmbs.time_stepping.run import facts, make_outputs
+from flexmbs.time_stepping.records import facts, make_outputs
 
 T_END = 0.05
 STEP = 1e-3

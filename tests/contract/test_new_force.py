@@ -22,7 +22,7 @@ from flexmbs.model.forces import Force
 from flexmbs.results.applied import applied_wrenches
 from flexmbs.system.compile import compile_model
 from flexmbs.system.records import Evaluation
-from flexmbs.time_stepping.run import facts
+from flexmbs.time_stepping.records import facts
 
 A, B = "first/c", "second/b"
 METHODS = {

@@ -1,0 +1,47 @@
+"""Inputs of a stepper as forces: u is a force state with ż = 0, so that it is part of the state and held until it is set anew.
+
+They belong to no registry: a `Stepper` adds them to its copy of a model, files do not hold them.
+"""
+
+from flexmbs.law_kernel import Row, law_kernel
+from flexmbs.model.forces.force import OnFrame
+from flexmbs.model.laws import JointLaw
+
+MOTION = 19  # numbers of time and motion of a frame, before its force states
+
+
+@law_kernel
+def held_effort(p, u, x, out):
+    """τ = z, ż = 0"""
+    out[0] = x[3]
+
+
+@held_effort.slopes
+def no_slopes(p, u, x, out):
+    """None: the force does not depend on the motion"""
+
+
+@law_kernel
+def held_wrench(p, u, x, out):
+    """(F, M) = z in world axes, ż = 0"""
+    for a in range(6):
+        out[a] = x[MOTION + a]
+
+
+@held_wrench.slopes
+def no_wrench_slopes(p, u, x, out):
+    """None"""
+
+
+class HeldEffort(JointLaw):
+    """Generalized force Q = z (N or N m) of one force state."""
+
+    def row(self) -> Row:
+        return Row(held_effort, states=1)
+
+
+class HeldWrench(OnFrame):
+    """Force (N) and torque (N m) on a frame in world axes, six force states."""
+
+    def row(self) -> Row:
+        return Row(held_wrench, states=6)

@@ -1,0 +1,184 @@
+"""`Stepper`: a run that is led step by step, with inputs and outputs by name, whose state can be taken out and put back.
+
+A step is the one of the compiled loop; between two calls the state lies in the arrays of the run, see
+`flexmbs.time_stepping.run_state`. Inputs are force states that are constant within steps; where one is set the forces jump, as at
+a sample of a discrete controller. Theory: docs/theory.md, sections 39 and 44.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from flexmbs.api.model import Model
+from flexmbs.errors import InputError, SolverError, shown
+from flexmbs.formalisms.formalism import Formalism
+from flexmbs.initial.assembly import Assemble
+from flexmbs.integrators import Integrator
+from flexmbs.integrators.integrator import is_number
+from flexmbs.integrators.run_context import (
+    CONTEXT,
+    DONE,
+    END,
+    FIXED,
+    MEMORY,
+    NOT_FINITE,
+    PAUSED,
+    STEPPED,
+    STOP,
+    TIME,
+)  # fmt: skip
+from flexmbs.integrators.stepper import integrate
+from flexmbs.results.state import HasState
+from flexmbs.studies.options import asked
+from flexmbs.studies.prepared import Start, prepared
+from flexmbs.studies.stepper_ports import (
+    OF_INPUTS,
+    OF_OUTPUTS,
+    Inputs,
+    Outputs,
+    Ports,
+    named,
+    places,
+    state_functions,
+    with_inputs,
+)  # fmt: skip
+from flexmbs.system.trajectory import Trajectory
+from flexmbs.time_stepping.outcome import outcome
+from flexmbs.time_stepping.run_state import State, restored, saved
+
+CHANGED = "inputs.changed"  # in the state: inputs were set since the last step
+PAST_JUMP = 1e-12  # of a second or of the time: how far behind a jump of a drive at t a run may stand that was led to t
+
+
+class Stepper:
+    """A run of a model that is led step by step, for control loops, co-simulation and learning.
+
+        stepper = fm.Stepper(arm, t_end=2.0, step=1e-3, inputs={"motor": ("effort", "shoulder")},
+                             outputs={"angle": ("coordinate", "shoulder"), "height": ("position", "fore/tip", "z")})
+        while stepper.t < 2.0:
+            stepper.inputs["motor"] = 40.0 * (0.3 - stepper.outputs["angle"])
+            stepper.advance(stepper.t + 0.01)
+
+    t_end: the last time (s) that can be reached. start, initial and the options of formalism and integrator are those of
+    `simulate`. inputs: forces that are held until they are set anew, zero at the start: ("effort", joint[, coordinate]) [N, N m],
+    ("force", frame, axis) [N], ("torque", frame, axis) [N m] in world axes. outputs: ("coordinate", joint[, coordinate])
+    [m, rad], ("rate", joint[, coordinate]), ("position", frame, axis) [m]. Both are mappings of names to these, or lists of
+    them, which are named as "effort shoulder".
+
+    ``state`` is everything that the future depends on, arrays by name: a run that it is given to goes on bitwise equal, also in
+    another process with the same model, options and versions. A step that fails leaves the state of the one before; rejected
+    steps are in the method's memory, a state put back is without them. Raises `InputError`; see `step` for other exceptions.
+    """
+
+    def __init__(
+        self, model: Model, *, t_end: float | None = None, step: float | None = None, start: HasState | None = None,
+        formalism: str | Formalism | None = None, coordinates: str | None = None, integrator: str | Integrator | None = None,
+        stabilization: str | None = None, rtol: float | None = None, atol: float | None = None, rho_inf: float | None = None,
+        initial: Assemble | None = None, inputs: Ports = (), outputs: Ports = (),
+    ) -> None:  # fmt: skip
+        given: dict[str, Any] = {
+            "t_end": t_end, "step": step, "output_step": None, "formalism": formalism, "coordinates": coordinates,
+            "integrator": integrator, "stabilization": stabilization, "rtol": rtol, "atol": atol, "rho_inf": rho_inf,
+        }  # fmt: skip
+        chosen = asked(model, given)
+        chosen["output_step"] = chosen["t_end"]  # none are stored
+        driven, held = with_inputs(model, named(inputs, "inputs", OF_INPUTS))
+        read = named(outputs, "outputs", OF_OUTPUTS)
+        self._ready = prepared(driven, chosen, Start(start, initial), (), None)
+        self._run = run = self._ready.run
+        self._clock, self._counts, self._y = run.context.clock, run.context.counts, run.state.y
+        memory, context = run.packed[MEMORY], run.packed[CONTEXT]
+        self._integrate = integrate.bound(context, context, context)
+        self._forces_jump = run.kernels.jump.bound(memory, context, context) if held else None
+        self.inputs = Inputs(places(held, run.compiled.force_states), run.state.z)
+        self.outputs = Outputs(list(read), *run.state_functions(state_functions(read)))
+
+    @property
+    def t(self) -> float:
+        """The present time (s)."""
+        return float(self._clock[TIME])
+
+    @property
+    def q(self) -> np.ndarray:
+        """Positions (nq,) as of `Solution.q`, a copy."""
+        return self._run.state.q.copy()
+
+    @property
+    def s(self) -> np.ndarray:
+        """Velocities (ns,), a copy."""
+        return self._run.state.s.copy()
+
+    def step(self) -> float:
+        """One accepted step. Returns the time (s) at its end.
+
+        Raises `InputError` at ``t_end``, `SolverError` where no step is accepted, and exceptions of user functions.
+        """
+        if not self._clock[TIME] < self._clock[END]:
+            raise InputError(f"step: the stepper is at its end, t_end = {self._clock[END]:g} s; give a longer one")
+        self._begin()
+        self._counts[PAUSED] = 1
+        return self._lead(float(self._clock[END]), True)
+
+    def advance(self, t: float) -> float:
+        """Steps to the time ``t`` (s), at which the last one ends. Returns the time reached. Raises as `step`."""
+        clock, corners = self._clock, self._run.context.corners
+        if not (is_number(t) and clock[TIME] - PAST_JUMP * (1.0 + clock[TIME]) <= t <= clock[END]):
+            raise InputError(f"advance: t = {shown(t)} is not within {clock[TIME]:g} … {clock[END]:g} s")
+        self._begin()
+        if clock[FIXED] > 0.0:
+            return self._lead(float(t), False)
+        # a controlled step ends at the next corner: that is t for now
+        k = int(np.searchsorted(corners, t))
+        kept, corners[k] = corners[k], t
+        try:
+            return self._lead(float(t), False)
+        finally:
+            corners[k] = kept
+
+    @property
+    def state(self) -> State:
+        """Everything that the future depends on: copies of arrays by name, which `numpy.savez` stores."""
+        return saved(self._run) | {CHANGED: np.array([self.inputs.changed])}
+
+    @state.setter
+    def state(self, state: State) -> None:
+        if not isinstance(state, Mapping) or CHANGED not in state:
+            raise InputError(f"state: {shown(state)} is no state of a stepper; give one that `Stepper.state` was")
+        restored(self._run, {name: array for name, array in state.items() if name != CHANGED})
+        self.inputs.changed, self.outputs.old = bool(state[CHANGED][0]), True
+
+    def _begin(self) -> None:
+        """Forces jump where inputs were set."""
+        self.outputs.old = True
+        if self.inputs.changed and self._forces_jump is not None:
+            self.inputs.changed = False
+            self._judge(self._forces_jump(self._clock[TIME], 0.0, 0.0))
+
+    def _lead(self, t: float, once: bool) -> float:
+        """One step, or steps to t, through jumps of drives; returns the time reached."""
+        run, clock = self._run, self._clock
+        while True:
+            jump = bool(run.jumps) and run.jumps[0] < t
+            until = run.jumps[0] if jump else t
+            clock[STOP] = until
+            status = self._integrate(0.0, 0.0, until)
+            if status == DONE and jump:
+                run.jump()
+                continue
+            self._judge(status)
+            if status == DONE or once:
+                return float(clock[TIME])
+
+    def _judge(self, status: int) -> None:
+        """Raise the exception of a user function, or `SolverError` where the loop stopped."""
+        run, callbacks = self._run, self._run.compiled.callbacks
+        if run.method.contacts:
+            run.take_impacts()
+        if status in (DONE, STEPPED) and callbacks.error is None and math.isfinite(self._y.dot(self._y)):
+            return
+        callbacks.raise_error()
+        status = NOT_FINITE if status in (DONE, STEPPED) else status
+        nothing = Trajectory(*(array[:0] for array in run.out))
+        raise SolverError(outcome(status, run.compiled, run.method, run.context, run.work, self._ready.first, nothing))

@@ -1,0 +1,124 @@
+"""Records of a run, made for a model: facts for the method, contacts, controllers, outputs and samples; its statistics."""
+
+import math
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from flexmbs.dynamics.sampled import LEFT, STORED
+from flexmbs.errors import MachineError
+from flexmbs.integrators.integrator import Facts
+from flexmbs.integrators.run_context import ContactData, Outputs, RunContext, Sampled, Samples
+from flexmbs.integrators.sampling import WORKS
+from flexmbs.integrators.unseen_contacts import RECENT
+from flexmbs.system.compile import Compiled
+from flexmbs.system.records import Samplers, System, Work, depends_on_reactions
+
+ASIDE = 1e-11  # of a second or of the time: how far before a jump of a law a stretch ends
+AUDITED = 16  # states that the audit examines, beside that of the largest accelerations
+WORKS_SAMPLED = 100  # steps whose work it integrates again
+
+
+def facts(compiled: Compiled) -> Facts:
+    """What a method may know of a model."""
+    system = compiled.system
+    _, nq, ns, nc, nz = (int(n) for n in system.layout)
+    free = bool((system.tree.parent < 0).all())
+    rigid = not system.tree.nf.any() and compiled.topology.coordinates == "absolute"
+    nonlinear = any(rows.law.strongly_nonlinear.any() for rows in system.forces) or bool((system.contacts.law_kernel >= 0).any())
+    constant = free and rigid and not len(system.rotors.body)
+    loaded = depends_on_reactions(system)
+    return Facts(nq, ns, nz, nc, len(system.contacts.a), free, constant, nonlinear, loaded)
+
+
+def contact_data(system: System, work: Work) -> ContactData:
+    """Rigid contacts as numbers; what belongs to the path of the motion is shared with it."""
+    contacts, path = system.contacts, work.path
+    n, ns, z = len(contacts.a), int(system.layout[2]), np.zeros
+    heavy = max(float(system.bodies.mass.max()), float(system.bodies.second.max()), 1e-300)
+    return ContactData(
+        rigid=(contacts.law_kernel < 0).astype(np.int64), poisson=contacts.poisson, e=contacts.e, e_t=contacts.et,
+        mu=contacts.mu, scale=np.array([float(np.linalg.norm(system.gravity)), heavy, 1.0]),
+        gap=z(n), rate=z((n, 3)), moving=z((n, 3)), outside=z(n),
+        force=path.force, mode=path.mode, slip=path.slip, impulse=path.impulse, output=z((n, 3)), row=z(n, np.int64),
+        rows=z((3 * n, ns)), recent=z((n, RECENT)), unseen=np.full(n, -1.0),
+    )  # fmt: skip
+
+
+def make_sampled(n: int) -> Sampled:
+    """Instants of n discrete controllers, infinity without one."""
+    return Sampled(np.zeros((n, 3)), np.zeros((n, 3)), np.zeros(n, np.int64), np.full(1, math.inf))
+
+
+def begin_sampling(samplers: Samplers, sampled: Sampled, z: np.ndarray) -> None:
+    """The next instants of discrete controllers of a run that begins with the force states z; their memory where nothing was
+    sampled before."""
+    for k in range(len(samplers.force)):
+        at, period = int(samplers.law.state[k]), samplers.period[k]
+        left, ahead = z[at + LEFT], z[at + LEFT] + samplers.phase[k]
+        # what is due now was done before the state was written, but for the first sample
+        sampled.first[k] = np.where((samplers.phase[k] > 0.0) & (ahead - period > ASIDE), ahead - period, ahead)
+        sampled.fresh[k] = left == 0.0
+        if sampled.fresh[k]:
+            memory = at + STORED + 2 * samplers.n_measured[k] + samplers.n_coming[k]
+            z[memory : memory + samplers.n_memory[k]] = samplers.begin[k, : samplers.n_memory[k]]
+    sampled.passed[:] = 0.0
+    sampled.due[:] = sampled.first.min(initial=math.inf)
+
+
+def corners_before(corners: Sequence[float], end: float) -> np.ndarray:
+    """Those within the run, and its end."""
+    return np.array([*sorted(t for t in corners if 0.0 < t < end), end])
+
+
+def make_outputs(times: np.ndarray, f: Facts, n_beta: int) -> Outputs:
+    """Workspace for the outputs."""
+    n, z = len(times), np.zeros
+    return Outputs(
+        times.copy(), z((n, f.nq)), z((n, f.ns)), z((n, f.ns)), z((n, f.nc)), z((n, f.nz)), z((n, 3)), z((n, 2)), z(n),
+        z((n, f.contacts, 3)), z((n, n_beta)),
+    )  # fmt: skip
+
+
+def make_samples(f: Facts, n_beta: int) -> Samples:
+    """Workspace for the states that the audit examines."""
+    n, z = AUDITED + 1, np.zeros
+    return Samples(
+        np.full(n, -1.0),
+        z((n, f.nq)),
+        z((n, f.ns)),
+        z((n, f.ns)),
+        z((n, f.nc)),
+        z((n, f.nz)),
+        z((n, n_beta)),
+        z(n, np.int64),
+        z(1),
+        z((WORKS_SAMPLED, WORKS)),
+    )
+
+
+def check_memory(outputs: int, numbers: int) -> None:
+    """MachineError when the outputs of so many numbers each cannot fit in the machine's memory."""
+    need, there = 8.0 * outputs * (numbers + 7), memory()
+    if need > there:
+        raise MachineError(
+            f"output_step: {outputs} outputs of {numbers} numbers need {need / 1e9:.3g} GB, "
+            f"the machine has {there / 1e9:.3g} GB; choose a longer output_step"
+        )
+
+
+def memory() -> float:
+    """Bytes of memory of the machine; infinity where the system does not say."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):
+        return math.inf
+
+
+def statistics(context: RunContext, prepare: float, integrate: float) -> dict[str, Any]:
+    names = ("steps", "rejected", "iterations", "factorizations", "evaluations", "dependent_rows")
+    counts = {name: int(context.counts[k]) for k, name in enumerate(names)}
+    counts["unseen_contacts"] = int((context.contact.unseen >= 0.0).sum())
+    return {**counts, "prepare_seconds": prepare, "solve_seconds": integrate}
