@@ -43,8 +43,13 @@ def check(model: ModelFile, as_json: AsJson = False, allow_outside: AllowOutside
 @app.command()
 def run(
     model: ModelFile,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Solution file; default: MODEL with .h5.")] = None,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help="Solution file, or folder/ that keeps the run; default: MODEL with .h5.")
+    ] = None,
     report: Annotated[Path | None, typer.Option("--report", help="Write the report (HTML) here.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in the folder from its checkpoint.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Continue it with another model, options or version.")] = False,
+    checkpoint: Annotated[float, typer.Option("--checkpoint", help="Time between checkpoints in the folder, s.")] = 30.0,
     t_end: Annotated[float | None, typer.Option("--t-end", help="End time, s.")] = None,
     step: Annotated[float | None, typer.Option("--step", help="Fixed step, s; without it steps are error-controlled.")] = None,
     output_step: Annotated[float | None, typer.Option("--output-step", help="Time between outputs, s.")] = None,
@@ -60,6 +65,7 @@ def run(
     allow_code: AllowCode = False,
 ) -> None:
     """Simulate a model; options replace those of its [run] table."""
+    from flexmbs.command.run import Kept
     from flexmbs.command.run import run as command
 
     given = {
@@ -68,7 +74,20 @@ def run(
     }  # fmt: skip
     chosen = {key: value for key, value in given.items() if value is not None}
     access = {"allow_outside": allow_outside, "allow_code": allow_code}
-    raise typer.Exit(command(model, chosen, output=output, report=report, as_json=as_json, access=access))
+    kept = Kept(output, resume, force, checkpoint, report)
+    raise typer.Exit(command(model, chosen, kept, as_json=as_json, access=access))
+
+
+@app.command()
+def watch(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of flexmbs run -o FOLDER/.", show_default=False)],
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port of this machine; 0: a free one.")] = 0,
+    browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+) -> None:
+    """The page of a running job, which only browsers of this machine can read."""
+    from flexmbs.command.watch import watch as command
+
+    command(folder, port, browser=browser)
 
 
 @app.command()

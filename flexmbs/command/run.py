@@ -2,10 +2,11 @@
 
 import contextlib
 import dataclasses
+import os
 import tempfile
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flexmbs.console.messages import note, progress_bar, put, put_json
 from flexmbs.errors import AuditWarning, InputError, MachineError, SolverError
@@ -16,28 +17,52 @@ if TYPE_CHECKING:
     from flexmbs.api.model import Model
     from flexmbs.api.solution import Solution
     from flexmbs.model.run import Run
+    from flexmbs.studies.run_folder import RunFolder
 
 INTERRUPTED = 130
 
 
-def run(
-    path: Path, given: dict[str, Any], *, output: Path | None, report: Path | None, as_json: bool, access: dict[str, bool]
-) -> int:
+class Kept(NamedTuple):
+    """What a run leaves on disk: the solution, in a file or a run folder, whether that is resumed and how; the report."""
+
+    output: str | None
+    resume: bool = False
+    force: bool = False
+    checkpoint: float = 30.0
+    report: Path | None = None
+
+    def folder(self) -> "RunFolder | None":
+        """The run folder, for an output that ends with a slash or is a folder. Raises InputError."""
+        from flexmbs.studies.run_folder import RunFolder
+
+        if self.output is not None and (self.output.endswith(("/", os.sep)) or Path(self.output).is_dir()):
+            return RunFolder(self.output, resume=self.resume, force=self.force, checkpoint=self.checkpoint, tell=note)
+        if self.resume or self.force:
+            raise InputError("--resume, --force: continue the run in a folder; give it, -o run/")
+        return None
+
+
+def run(path: Path, given: dict[str, Any], kept: Kept, *, as_json: bool, access: dict[str, bool]) -> int:
     """Simulate, save, report; returns the exit code, that of a `SolverError` if the verdict is FAIL. Partial results are kept."""
     from flexmbs.api.model import load
+    from flexmbs.studies.run_folder import SOLUTION as IN_FOLDER
     from flexmbs.system.check import FAIL
 
+    folder = kept.folder()
     model = load(path, allow_outside=access["allow_outside"], allow_code=access["allow_code"])
     options = run_options(model, given)
-    target = output or path.with_suffix(".h5")
-    with reserved((target, SOLUTION), (report, PAGE)):
+    target = Path(folder.path) / IN_FOLDER if folder else Path(kept.output) if kept.output else path.with_suffix(".h5")
+    with reserved(*([] if folder else [(target, SOLUTION)]), (kept.report, PAGE)):
         try:
             with progress_bar(f"simulating {model.name}") as progress:
-                solution = simulated(model, options, progress)
+                solution = simulated(model, options, progress, folder)
         except Exception as error:  # of the solver, or of a user function
-            _keep_part(error, target, report, as_json=as_json)
+            _keep_part(error, target, kept.report, as_json=as_json)
             raise
-        _keep(solution, target, report, as_json=as_json)
+        if folder and not solution.run.finished:
+            note(f"{solution.run.outcome}; continue it with --resume")
+            return INTERRUPTED
+        _keep(solution, target, kept.report, as_json=as_json, saved=folder is not None)
     if solution.run.outcome.startswith("interrupted"):
         return INTERRUPTED
     return SolverError.exit_code if solution.verdict == FAIL else 0
@@ -63,7 +88,7 @@ def _unfit(given: dict[str, Any]) -> dict[str, None]:
     return {} if method is None else {key: None for key in OF_INTEGRATOR if not has_option(method, key)}
 
 
-def simulated(model: "Model", options: "Run", progress: Any) -> "Solution":
+def simulated(model: "Model", options: "Run", progress: Any, folder: "RunFolder | None" = None) -> "Solution":
     """Run the simulation with the options."""
     from flexmbs.studies.simulate import simulate
 
@@ -73,6 +98,7 @@ def simulated(model: "Model", options: "Run", progress: Any) -> "Solution":
             model, t_end=options.t_end, step=options.step, output_step=options.output_step, formalism=options.formalism,
             coordinates=options.coordinates, integrator=options.integrator, stabilization=options.stabilization,
             rtol=options.rtol, atol=options.atol, rho_inf=options.rho_inf, progress=progress,
+            folder=folder,
         )  # fmt: skip
 
 
@@ -91,14 +117,16 @@ def _keep_part(error: Exception, target: Path, report: Path | None, *, as_json: 
         )
 
 
-def _keep(solution: "Solution", target: Path, report: Path | None, *, as_json: bool) -> None:
-    """Write the files and print the results. Raises MachineError at the end for files that could not be written."""
+def _keep(solution: "Solution", target: Path, report: Path | None, *, as_json: bool, saved: bool = False) -> None:
+    """Write the files, the solution unless it is ``saved``, and print the results. Raises MachineError at the end for files that
+    could not be written."""
     from flexmbs.results.summary import summary
 
     files: dict[str, str] = {}
     failed: list[str] = []
     try:
-        solution.save(target)
+        if not saved:
+            solution.save(target)
         files["solution"] = str(target)
     except (InputError, MachineError) as error:  # the former if another file has appeared there meanwhile
         elsewhere = _saved_elsewhere(solution, target.name)

@@ -1,6 +1,7 @@
 """Files written atomically; file names; cells of tables."""
 
 import contextlib
+import errno
 import os
 import pathlib
 import re
@@ -28,11 +29,27 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
             os.fsync(written.fileno())
         check_same_kind(target, draft)
         os.replace(draft, target)
+        sync_folder(target.parent)
     except (OSError, RuntimeError) as error:  # the latter from HDF5
         raise unwritable(target, error) from error
     finally:
         with contextlib.suppress(OSError):  # also if it was never created, on a read-only file system
             draft.unlink()
+
+
+def sync_folder(folder: pathlib.Path) -> None:
+    """Return when the names in a folder are on the disk, so that a power cut leaves the old file or the new one."""
+    try:
+        file = os.open(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+    except OSError:  # Windows, or a folder that may be written to but not read
+        return
+    try:
+        os.fsync(file)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # of file systems that have no such call
+            raise
+    finally:
+        os.close(file)
 
 
 def unwritable(path: pathlib.Path, error: Exception) -> MachineError:

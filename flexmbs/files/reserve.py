@@ -55,6 +55,22 @@ def _locked(path: Path, kind: str) -> Iterator[None]:
         os.close(file)
 
 
+@contextlib.contextmanager
+def locked_folder(folder: Path, name: str) -> Iterator[None]:
+    """A folder locked against other runs while the block runs. Raises InputError if another run holds it, MachineError."""
+    lock = folder / name
+    try:
+        file = _taken(lock, folder)
+    except OSError as error:
+        raise unwritable(folder, error) from error
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            lock.unlink()
+        os.close(file)
+
+
 def _taken(lock: Path, path: Path) -> int:
     """The lock file, opened and locked. Raises InputError if another run holds it."""
     while True:

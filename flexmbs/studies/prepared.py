@@ -5,13 +5,16 @@ import warnings
 from typing import Any, NamedTuple
 
 from flexmbs.api.model import Model
-from flexmbs.diagnosis.rank import DEPENDENT, Pivots, Singular, pivots, singular_position
+from flexmbs.diagnosis.assemble import redundancy_text
+from flexmbs.diagnosis.rank import DEPENDENT, NEARLY, Pivots, Singular, pivots, singular_position
+from flexmbs.diagnosis.singular_positions import passage_notes, passages
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import AssemblyWarning, InputError
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.initial.assembly import Assemble
 from flexmbs.initial.initial_state import InitialState, consistent_state, in_coordinates, initial_state
 from flexmbs.integrators import Integrator
+from flexmbs.integrators.unseen_contacts import unseen_notes
 from flexmbs.model.check import declaration_report
 from flexmbs.model.laws import Constant, TimeLaw
 from flexmbs.model.parts import model_parts
@@ -28,6 +31,7 @@ from flexmbs.studies.options import (
 )  # fmt: skip
 from flexmbs.studies.stated_rates import require_stated_rates
 from flexmbs.system.compile import Compiled
+from flexmbs.system.trajectory import Trajectory
 from flexmbs.time_stepping.event import Event
 from flexmbs.time_stepping.run import Progress, Run
 from flexmbs.time_stepping.second_process import all_compiled, compile_in_second_process
@@ -86,6 +90,31 @@ def prepared(
     moved = [str(m) for m in first_state.moved]
     seconds = time.perf_counter() - begun
     return Prepared(model, chosen, method, form, run, first, regular, redundant, singular, moved, warned, seconds)
+
+
+def notes_of(ready: Prepared, good: Trajectory) -> list[str]:
+    """What the user is to know of the choices, the start and the course of the run."""
+    chosen, compiled, first = ready.chosen, ready.run.compiled, ready.first
+    return [
+        *([f"integrator: '{ready.method.name}', {chosen['why']}, by default"] if chosen.get("why") else []),
+        *ready.warned,
+        *(redundancy_text(ready.model, name, rows) for name, rows in ready.redundant),
+        *(f"assembly moved {m}" for m in ready.moved),
+        *([str(ready.singular)] if ready.singular else []),
+        *_notes_of_run(ready.run, ready.form),
+        *passage_notes(passages(compiled, good, ready.regular.beta, first.rank(NEARLY))),
+    ]
+
+
+def _notes_of_run(run: Run, form: Formalism) -> list[str]:
+    """What the model, the formalism and the method report after the run."""
+    return [
+        *run.compiled.topology.notes(),
+        *run.compiled.callbacks.slow_notes(),
+        *form.notes(run.compiled, run.workspace),
+        *run.method.notes(run.memory),
+        *unseen_notes(run.context.contact, run.compiled.contacts),
+    ]
 
 
 def _checked(model: Model, method: Integrator, t_end: float) -> list[str]:

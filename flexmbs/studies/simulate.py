@@ -1,5 +1,6 @@
 """`simulate`: time integration of a model with a formalism and an integrator."""
 
+import contextlib
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -9,23 +10,20 @@ import numpy as np
 from flexmbs.api.model import Model
 from flexmbs.api.solution import Solution
 from flexmbs.audit import audited, report_findings
-from flexmbs.diagnosis.assemble import redundancy_text
-from flexmbs.diagnosis.rank import NEARLY
-from flexmbs.diagnosis.singular_positions import passage_notes, passages
 from flexmbs.errors import InputError, SolverError, shown
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.initial.assembly import Assemble
 from flexmbs.integrators import Integrator
 from flexmbs.integrators.run_context import DONE, NOT_FINITE, TIME
-from flexmbs.integrators.unseen_contacts import unseen_notes
 from flexmbs.results.state import HasState
 from flexmbs.studies.options import asked, check_progress
-from flexmbs.studies.prepared import Prepared, Start, prepared
+from flexmbs.studies.prepared import Prepared, Start, notes_of, prepared
+from flexmbs.studies.run_folder import RunFolder
 from flexmbs.system.trajectory import AT_EVENT, RunInfo, Trajectory
 from flexmbs.time_stepping.event import Event, checked_events
 from flexmbs.time_stepping.outcome import INTERRUPTED, outcome
 from flexmbs.time_stepping.records import statistics
-from flexmbs.time_stepping.run import Progress, Run
+from flexmbs.time_stepping.run import Progress
 
 
 def simulate(
@@ -46,6 +44,7 @@ def simulate(
     initial: Assemble | None = None,
     strict: bool = False,
     progress: Progress | None = None,
+    folder: RunFolder | None = None,
 ) -> Solution:
     """Motion of a model from its initial values at t = 0 to ``t_end``, or according to its ``run`` if no ``t_end`` is given.
 
@@ -90,6 +89,8 @@ def simulate(
         An `AuditError` if the audit of the run is not PASS; else each of its findings is an `AuditWarning`.
     progress : function, optional
         Called with the completed fraction and a text, after batches of outputs of about a quarter of a second.
+    folder : RunFolder, optional
+        Keeps outputs and checkpoints on disk while the run is computed, from which it can be resumed.
 
     Returns
     -------
@@ -126,10 +127,16 @@ def simulate(
         "t_end": t_end, "step": step, "output_step": output_step, "formalism": formalism, "coordinates": coordinates,
         "integrator": integrator, "stabilization": stabilization, "rtol": rtol, "atol": atol, "rho_inf": rho_inf,
     }  # fmt: skip
-    ready = prepared(model, asked(model, given), Start(start, initial), checked_events(events), progress)
-    begun = time.perf_counter()
-    status, written = ready.run.integrate(progress)
-    solution = concluded(ready, status, written, time.perf_counter() - begun)
+    if not isinstance(folder, RunFolder | None):
+        raise InputError(f"folder: {shown(folder)} is no RunFolder; give fm.RunFolder(path)")
+    with folder.opened() if folder else contextlib.nullcontext() as place:
+        ready = prepared(model, asked(model, given), Start(start, initial), checked_events(events), progress)
+        begun = time.perf_counter()
+        status, written = place.integrate(ready, progress) if place else ready.run.integrate(progress)
+        seconds = time.perf_counter() - begun + (place.before if place else 0.0)
+        solution = concluded(ready, status, written, seconds)
+        if place:
+            place.conclude(solution)
     report_findings(solution, strict=strict)
     return solution
 
@@ -149,38 +156,13 @@ def concluded(ready: Prepared, status: int, written: int, seconds: float) -> Sol
         compiled=compiled, trajectory=good, statistics=statistics(run.context, ready.seconds, seconds),
         run=RunInfo(
             options=_options_of_run(ready.chosen, ready.form, ready.method), outcome=ended, events=tuple(run.found),
-            redundant=ready.redundant, impacts=tuple(run.impacts), moved=ready.moved, notes=_notes(ready, good),
+            redundant=ready.redundant, impacts=tuple(run.impacts), moved=ready.moved, notes=notes_of(ready, good),
         ),
     )  # fmt: skip
     if status not in (DONE, INTERRUPTED):
         compiled.callbacks.raise_error(solution if reached else None)
         raise SolverError(ended, solution)
     return solution.with_checks(audited(solution, run))
-
-
-def _notes(ready: Prepared, good: Trajectory) -> list[str]:
-    """What the user is to know of the choices, the start and the course of the run."""
-    chosen, compiled, first = ready.chosen, ready.run.compiled, ready.first
-    return [
-        *([f"integrator: '{ready.method.name}', {chosen['why']}, by default"] if chosen.get("why") else []),
-        *ready.warned,
-        *(redundancy_text(ready.model, name, rows) for name, rows in ready.redundant),
-        *(f"assembly moved {m}" for m in ready.moved),
-        *([str(ready.singular)] if ready.singular else []),
-        *_notes_of_run(ready.run, ready.form),
-        *passage_notes(passages(compiled, good, ready.regular.beta, first.rank(NEARLY))),
-    ]
-
-
-def _notes_of_run(run: Run, form: Formalism) -> list[str]:
-    """What the model, the formalism and the method report after the run."""
-    return [
-        *run.compiled.topology.notes(),
-        *run.compiled.callbacks.slow_notes(),
-        *form.notes(run.compiled, run.workspace),
-        *run.method.notes(run.memory),
-        *unseen_notes(run.context.contact, run.compiled.contacts),
-    ]
 
 
 def _options_of_run(chosen: dict[str, Any], form: Formalism, method: Integrator) -> dict[str, Any]:

@@ -7,7 +7,7 @@ a sample of a discrete controller. Theory: docs/theory.md, sections 39 and 44.
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from flexmbs.integrators.run_context import (
 from flexmbs.integrators.stepper import integrate
 from flexmbs.results.state import HasState
 from flexmbs.studies.options import asked
-from flexmbs.studies.prepared import Start, prepared
+from flexmbs.studies.prepared import Start, notes_of, prepared
 from flexmbs.studies.stepper_ports import (
     OF_INPUTS,
     OF_OUTPUTS,
@@ -46,10 +46,10 @@ from flexmbs.studies.stepper_ports import (
 )  # fmt: skip
 from flexmbs.system.trajectory import Trajectory
 from flexmbs.time_stepping.outcome import outcome
-from flexmbs.time_stepping.run_state import State, restored, saved
+from flexmbs.time_stepping.run_state import RunState, State
 
 CHANGED = "inputs.changed"  # in the state: inputs were set since the last step
-PAST_JUMP = 1e-12  # of a second or of the time: how far behind a jump of a drive at t a run may stand that was led to t
+BESIDE = 1e-12  # of a second or of the time: round-off of a time, and how far a run stands behind a jump of a drive at it
 
 
 class Stepper:
@@ -57,9 +57,9 @@ class Stepper:
 
         stepper = fm.Stepper(arm, t_end=2.0, step=1e-3, inputs={"motor": ("effort", "shoulder")},
                              outputs={"angle": ("coordinate", "shoulder"), "height": ("position", "fore/tip", "z")})
-        while stepper.t < 2.0:
+        for k in range(1, 201):
             stepper.inputs["motor"] = 40.0 * (0.3 - stepper.outputs["angle"])
-            stepper.advance(stepper.t + 0.01)
+            stepper.advance(0.01 * k)
 
     t_end: the last time (s) that can be reached. start, initial and the options of formalism and integrator are those of
     `simulate`. inputs: forces that are held until they are set anew, zero at the start: ("effort", joint[, coordinate]) [N, N m],
@@ -68,8 +68,9 @@ class Stepper:
     them, which are named as "effort shoulder".
 
     ``state`` is everything that the future depends on, arrays by name: a run that it is given to goes on bitwise equal, also in
-    another process with the same model, options and versions. A step that fails leaves the state of the one before; rejected
-    steps are in the method's memory, a state put back is without them. Raises `InputError`; see `step` for other exceptions.
+    another process with the same model, options and versions. A step that fails leaves q, s and t of the one before; to go on
+    from there, put back a state taken before. There is no audit: see ``notes``, and judge model and steps by a run of `simulate`.
+    Raises `InputError`; see `step` for other exceptions.
     """
 
     def __init__(
@@ -88,17 +89,22 @@ class Stepper:
         read = named(outputs, "outputs", OF_OUTPUTS)
         self._ready = prepared(driven, chosen, Start(start, initial), (), None)
         self._run = run = self._ready.run
-        self._clock, self._counts, self._y = run.context.clock, run.context.counts, run.state.y
+        # as memory views: items of arrays are ten times as slow
+        self._clock = cast("memoryview[float]", run.context.clock.data)
+        self._counts = run.context.counts.data
+        self._y = run.state.y
         memory, context = run.packed[MEMORY], run.packed[CONTEXT]
         self._integrate = integrate.bound(context, context, context)
         self._forces_jump = run.kernels.jump.bound(memory, context, context) if held else None
+        self._whole = RunState(run)
+        self._none = Trajectory(*(array[:0] for array in run.out))
         self.inputs = Inputs(places(held, run.compiled.force_states), run.state.z)
         self.outputs = Outputs(list(read), *run.state_functions(state_functions(read)))
 
     @property
     def t(self) -> float:
         """The present time (s)."""
-        return float(self._clock[TIME])
+        return self._clock[TIME]
 
     @property
     def q(self) -> np.ndarray:
@@ -119,13 +125,14 @@ class Stepper:
             raise InputError(f"step: the stepper is at its end, t_end = {self._clock[END]:g} s; give a longer one")
         self._begin()
         self._counts[PAUSED] = 1
-        return self._lead(float(self._clock[END]), True)
+        return self._lead(self._clock[END], True)
 
     def advance(self, t: float) -> float:
         """Steps to the time ``t`` (s), at which the last one ends. Returns the time reached. Raises as `step`."""
         clock, corners = self._clock, self._run.context.corners
-        if not (is_number(t) and clock[TIME] - PAST_JUMP * (1.0 + clock[TIME]) <= t <= clock[END]):
+        if not (is_number(t) and clock[TIME] - BESIDE * (1.0 + clock[TIME]) <= t <= clock[END] * (1.0 + BESIDE)):
             raise InputError(f"advance: t = {shown(t)} is not within {clock[TIME]:g} … {clock[END]:g} s")
+        t = min(t, clock[END])
         self._begin()
         if clock[FIXED] > 0.0:
             return self._lead(float(t), False)
@@ -138,15 +145,20 @@ class Stepper:
             corners[k] = kept
 
     @property
+    def notes(self) -> list[str]:
+        """What the user is to know, as `Solution.run.notes`: choices, warnings, contacts that a step has missed so far."""
+        return notes_of(self._ready, self._none)
+
+    @property
     def state(self) -> State:
         """Everything that the future depends on: copies of arrays by name, which `numpy.savez` stores."""
-        return saved(self._run) | {CHANGED: np.array([self.inputs.changed])}
+        return self._whole.saved() | {CHANGED: np.array([self.inputs.changed])}
 
     @state.setter
     def state(self, state: State) -> None:
         if not isinstance(state, Mapping) or CHANGED not in state:
             raise InputError(f"state: {shown(state)} is no state of a stepper; give one that `Stepper.state` was")
-        restored(self._run, {name: array for name, array in state.items() if name != CHANGED})
+        self._whole.restore({name: array for name, array in state.items() if name != CHANGED})
         self.inputs.changed, self.outputs.old = bool(state[CHANGED][0]), True
 
     def _begin(self) -> None:
@@ -169,7 +181,7 @@ class Stepper:
                 continue
             self._judge(status)
             if status == DONE or once:
-                return float(clock[TIME])
+                return clock[TIME]
 
     def _judge(self, status: int) -> None:
         """Raise the exception of a user function, or `SolverError` where the loop stopped."""
@@ -180,5 +192,4 @@ class Stepper:
             return
         callbacks.raise_error()
         status = NOT_FINITE if status in (DONE, STEPPED) else status
-        nothing = Trajectory(*(array[:0] for array in run.out))
-        raise SolverError(outcome(status, run.compiled, run.method, run.context, run.work, self._ready.first, nothing))
+        raise SolverError(outcome(status, run.compiled, run.method, run.context, run.work, self._ready.first, self._none))

@@ -128,8 +128,8 @@ def with_inputs(model: Model, ports: Mapping[str, Port]) -> tuple[Model, dict[st
         return model, {}
     driven, held = copy.copy(model), {}
     driven.forces = dict(model.forces)
-    for name, port in ports.items():
-        force = f"input {name}"
+    for k, (name, port) in enumerate(ports.items()):
+        force = f"input {k}"  # names of ports may have characters that those of items have not
         if port[0] == "effort":
             driven.add(JointTorque(force, port[1], HeldEffort(), coordinate=_coordinate(f"inputs.{name}", port)))
         else:

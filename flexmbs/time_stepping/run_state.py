@@ -4,11 +4,11 @@ The path of the data. `Run` lays out its records once: nested NamedTuples of arr
 An array of them is either read-only (the model, constants, addresses) or state: the point (q, s, z, works and their rates), the
 path variables (`Path`), the memory of the method, clock, counts and estimated errors of the context, instants of discrete
 controllers, signs of events, and the scratch, in which a factorization may stand that following steps use. `arrays` walks the
-records and finds every writable array, so that a field which is added cannot be forgotten. `saved` copies them after an
-accepted step, together with the little that `Run` keeps in Python (jumps that are left, events and impacts so far); `restored`
-writes the copies back into the same places, in the same run or in a new one of the same model and options, in another process
-too. The loop goes on bitwise equal, as it reads nothing else; user functions must depend on their arguments alone. Outputs are
-not part of the state. Theory: docs/theory.md, section 33.
+records and finds every writable array, so that a field which is added cannot be forgotten. `RunState.saved` copies them after
+an accepted step, together with the little that `Run` keeps in Python (jumps that are left, events and impacts so far);
+`RunState.restore` writes the copies back into the same places, in the same run or in a new one of the same model and options,
+in another process too. The loop goes on bitwise equal, as it reads nothing else; user functions must depend on their arguments
+alone. Outputs are not part of the state. Theory: docs/theory.md, section 33.
 """
 
 from collections.abc import Iterator, Mapping
@@ -50,9 +50,35 @@ def _walk(path: str, fields: Mapping[str, Any]) -> Iterator[tuple[str, np.ndarra
             yield from _walk(f"{path}.{name}", own)
 
 
-def saved(run: Run) -> State:
-    """Copies of all arrays of the state, and what the run keeps beside them as arrays."""
-    return {name: array.copy() for name, array in arrays(run).items()} | _beside(run)
+class RunState:
+    """The state of a run, copied and written back."""
+
+    def __init__(self, run: Run) -> None:
+        self.run, self.arrays = run, arrays(run)
+
+    def saved(self) -> State:
+        """Copies of all arrays, and what the run keeps beside them as arrays."""
+        return {name: array.copy() for name, array in self.arrays.items()} | _beside(self.run)
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Write a state of a run of the same model and options into the arrays. Raises `InputError` where it is of another."""
+        run = self.run
+        _check(self.arrays, _beside(run), state)
+        for name, array in self.arrays.items():
+            array[...] = state[name]
+        nq = len(run.state.q)
+        run.jumps = [float(t) for t in state["run.jumps"]]
+        run.found = [
+            EventRecord(run.declared[int(row[0])].name, float(row[1]), row[2 : 2 + nq].copy(), row[2 + nq :].copy())
+            for row in state["run.events"]
+        ]
+        run.impacts = [
+            Impact(
+                run.compiled.contacts[int(row[0])], float(row[1]), (float(row[2]), float(row[3]), float(row[4])), float(row[5])
+            )
+            for row in state["run.impacts"]
+        ]
+        run.ending = run.found[-1] if run.found and state["run.ended"][0] else None
 
 
 def _beside(run: Run) -> State:
@@ -65,25 +91,6 @@ def _beside(run: Run) -> State:
         "run.jumps": np.array(run.jumps, float), "run.ended": np.array([run.ending is not None]),
         "run.events": np.array(events).reshape(-1, 2 + nq + ns), "run.impacts": np.array(impacts).reshape(-1, 6),
     }  # fmt: skip
-
-
-def restored(run: Run, state: Mapping[str, np.ndarray]) -> None:
-    """Write a saved state into the arrays of a run of the same model and options. Raises `InputError` where it is of another."""
-    own, beside = arrays(run), _beside(run)
-    _check(own, beside, state)
-    for name, array in own.items():
-        array[...] = state[name]
-    nq = len(run.state.q)
-    run.jumps = [float(t) for t in state["run.jumps"]]
-    run.found = [
-        EventRecord(run.declared[int(row[0])].name, float(row[1]), row[2 : 2 + nq].copy(), row[2 + nq :].copy())
-        for row in state["run.events"]
-    ]
-    run.impacts = [
-        Impact(run.compiled.contacts[int(row[0])], float(row[1]), (float(row[2]), float(row[3]), float(row[4])), float(row[5]))
-        for row in state["run.impacts"]
-    ]
-    run.ending = run.found[-1] if run.found and state["run.ended"][0] else None
 
 
 def _check(own: State, beside: State, state: Mapping[str, np.ndarray]) -> None:

@@ -3,7 +3,7 @@
 import dataclasses
 
 import flexmbs as fm
-import flexmbs.studies.simulate as simulation
+import flexmbs.studies.prepared as preparation
 
 
 def pendulums(n=2, *, gravity=(0, 0, -9.81), spring=0.0):
@@ -61,10 +61,10 @@ def found(solution, title):
 
 def other_equations(monkeypatch, change):
     """Runs whose equations are not those of the model: ``change`` makes another record of them."""
-    proper = simulation.in_coordinates
+    proper = preparation.in_coordinates
 
     def wrong(joint, start, coordinates):
         compiled, state = proper(joint, start, coordinates)
         return dataclasses.replace(compiled, system=change(compiled.system)), state
 
-    monkeypatch.setattr(simulation, "in_coordinates", wrong)
+    monkeypatch.setattr(preparation, "in_coordinates", wrong)

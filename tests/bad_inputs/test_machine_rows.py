@@ -68,7 +68,7 @@ def test_39_interrupt_inside_a_function_keeps_what_was_computed(tmp_path: Path, 
 def test_42_outputs_beyond_the_memory_are_rejected_with_the_estimate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
-    monkeypatch.setattr("flexmbs.time_stepping.run.memory", lambda: 1e6)
+    monkeypatch.setattr("flexmbs.time_stepping.records.memory", lambda: 1e6)
     path = saved(pendulum(), tmp_path)
     assert call("run", path, "--t-end", "100", "--output-step", "0.001", "--step", "0.001") == 4
     line = capsys.readouterr().err.splitlines()[-1]

@@ -17,7 +17,7 @@ from flexmbs.studies.options import asked, has_option
 from flexmbs.studies.prepared import Start, prepared
 from flexmbs.time_stepping.outcome import INTERRUPTED
 from flexmbs.time_stepping.run import Run
-from flexmbs.time_stepping.run_state import arrays, restored, saved
+from flexmbs.time_stepping.run_state import RunState, arrays
 
 T = 0.12
 STEP = 4e-3
@@ -104,7 +104,7 @@ def compare(whole: Run, resumed: Run, reached: int) -> None:
     for mine, theirs in zip(resumed.out, whole.out):
         np.testing.assert_array_equal(mine[reached:], theirs[reached:])
     assert 0 < reached < len(whole.out.t)
-    one, other = saved(whole), saved(resumed)
+    one, other = RunState(whole).saved(), RunState(resumed).saved()
     one["context.counts"][PAUSED] = other["context.counts"][PAUSED] = 0
     for name, array in one.items():
         if not name.startswith("common.work.") or ".path." in name:
@@ -125,12 +125,12 @@ def test_a_resumed_run_is_bitwise_the_whole_one(
     assert whole.integrate(None) == (DONE, 10)
     first = make(model(), chosen, events)
     reached = interrupted(first, T / 3)
-    np.savez(tmp_path / "state.npz", **saved(first))
+    np.savez(tmp_path / "state.npz", **RunState(first).saved())
     for array in arrays(first).values():  # nothing of it is used further on
         array[...] = 0
     second = make(model(), chosen, events)
     with np.load(tmp_path / "state.npz", allow_pickle=False) as state:
-        restored(second, dict(state))
+        RunState(second).restore(dict(state))
     assert second.integrate(None) == (DONE, 10)
     compare(whole, second, reached)
     assert [(e.name, e.t) for e in second.found] == [(e.name, e.t) for e in whole.found]

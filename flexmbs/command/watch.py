@@ -1,0 +1,114 @@
+"""``flexmbs watch``: the page of a running job, for browsers of this machine only."""
+
+import contextlib
+import http
+import http.server
+import json
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from flexmbs.console.messages import put
+from flexmbs.errors import InputError
+from flexmbs.files.inputs import read_bytes
+
+HERE = "127.0.0.1"  # nothing outside of this machine can connect
+REFRESH = 2  # s between two pages
+MOST = 10_000_000  # bytes of the record
+
+
+def watch(folder: Path, port: int, *, browser: bool) -> None:
+    """Serve the page of the run in a folder until Ctrl-C. Raises InputError."""
+    with contextlib.closing(server(folder, port)) as serving:
+        address = f"http://{HERE}:{serving.server_port}/"
+        put(f"watching {folder}: {address} (Ctrl-C ends it)")
+        if browser:
+            import webbrowser
+
+            webbrowser.open(address)
+        serving.serve_forever()
+
+
+class Serving(http.server.ThreadingHTTPServer):
+    """A server that ends with its threads."""
+
+    daemon_threads = True
+
+    def close(self) -> None:
+        """Give the port back."""
+        self.server_close()
+
+
+def server(folder: Path, port: int = 0) -> Serving:
+    """A server of the page on a port of this machine, 0: a free one. Raises InputError."""
+    page = Page(folder)
+    page.text()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            # a page of another site must not read this one under a name of its own that leads to this machine
+            if self.headers.get("Host", "") not in (f"{HERE}:{serving.server_port}", f"localhost:{serving.server_port}"):
+                self.send_error(http.HTTPStatus.FORBIDDEN)
+                return
+            if self.path != "/":
+                self.send_error(http.HTTPStatus.NOT_FOUND)
+                return
+            try:
+                content = page.text().encode()
+            except (InputError, OSError) as error:
+                self.send_error(http.HTTPStatus.SERVICE_UNAVAILABLE, explain=str(error))
+                return
+            self.send_response(http.HTTPStatus.OK)
+            for key, value in (
+                ("Content-Type", "text/html; charset=utf-8"), ("Content-Length", str(len(content))), ("Refresh", str(REFRESH)),
+                ("Cache-Control", "no-store"), ("X-Frame-Options", "DENY"),
+            ):  # fmt: skip
+                self.send_header(key, value)
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, format: str, *given: Any) -> None:
+            """No lines about requests."""
+
+    try:
+        serving = Serving((HERE, port), Handler)
+    except (OSError, OverflowError) as error:
+        raise InputError(f"--port {port}: cannot be used ({error}); choose another, or 0 for a free one") from None
+    return serving
+
+
+class Page:
+    """The text of the page, made anew where the log has grown."""
+
+    def __init__(self, folder: Path) -> None:
+        from flexmbs.studies.run_folder import LOG, RECORD, SOLUTION
+
+        self.folder, self.log, self.record, self.solution = folder, folder / LOG, folder / RECORD, folder / SOLUTION
+        self.lock, self.made = threading.Lock(), ("", -1.0)
+        if not self.record.is_file():
+            raise InputError(f"{folder}: holds no run; give the folder of flexmbs run -o folder/")
+
+    def text(self) -> str:
+        """The page now. Raises InputError, OSError."""
+        with self.lock:
+            text, at = self.made
+            if time.monotonic() - at > 0.5 * REFRESH or not text:
+                self.made = self._made(), time.monotonic()
+            return self.made[0]
+
+    def _made(self) -> str:
+        from flexmbs.report.live import Live, live_page
+        from flexmbs.results.output_log import read_rows
+
+        try:
+            record = json.loads(read_bytes(self.record, MOST))
+            shown = record["shown"]
+            name, t_end, velocities = str(shown["name"]), float(shown["t_end"]), list(map(str, shown["velocities"]))
+            version, date = str(record["provenance"]["flexmbs"]), str(record["provenance"]["date"])
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise InputError(f"{self.record}: is no record of a run") from None
+        there = read_rows(self.log)
+        columns = {} if there is None else there.columns()
+        age = max(time.time() - self.log.stat().st_mtime, 0.0) if self.log.exists() else 0.0
+        return live_page(Live(name, str(self.folder), t_end, velocities, columns, age, self.solution.exists(), version, date))

@@ -1,0 +1,285 @@
+"""Runs in folders: killed, stopped, on disks that fail or lose their power, they go on bitwise equal, and no row is lost."""
+
+import errno
+import itertools
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from disks import Failing, Power
+
+import flexmbs as fm
+from flexmbs.results.output_log import read_rows
+from flexmbs.studies.run_folder import CHECKPOINT, LOG, RECORD, SOLUTION
+
+T_END = 0.1
+SHORT: dict[str, Any] = {"t_end": T_END, "output_step": T_END / 2, "rtol": 1e-4, "atol": 1e-6}
+LINUX = pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
+
+
+def pendulum(**changes: Any) -> fm.Model:
+    """With a sampled controller with delay, and a stop with a force law."""
+    model = fm.Model("pendulum", frames={"stop": (0.0, 0.0, -0.3)})
+    bar = model.add(fm.RigidBody("bar", **({"mass": 1.0, "inertia": (0.02, 0.1, 0.1), "com": (0.5, 0, 0)} | changes),
+                                 frames={"tip": (1.0, 0, 0)}))  # fmt: skip
+    hinge = model.add(fm.Revolute("hinge", model.ground, bar, axis="y", q0=0.2, v0=0.5))
+    model.add(fm.SpherePlane("stop", "ground/stop", "bar/tip", normal="z", radius=0.02, law=fm.HuntCrossley(1e4, damping=0.2)))
+    model.add(fm.JointTorque("push", hinge, fm.DigitalPID(15.0, 1.0, 0.2, sample_time=0.02, delay=0.03, reference=0.1)))
+    return model
+
+
+def run(folder: pathlib.Path, model: fm.Model | None = None, **options: Any) -> fm.Solution:
+    """A short run in the folder, begun or continued, with a checkpoint at every output."""
+    kept = fm.RunFolder(folder, **({"resume": True, "checkpoint": 1e-9} | options))
+    return fm.simulate(model or pendulum(), t_end=T_END, output_step=T_END / 5, rtol=1e-5, atol=1e-7, folder=kept)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No second runs, and a report after every output."""
+    monkeypatch.setattr("flexmbs.audit.audit.second_run", lambda solution, run: [])
+    monkeypatch.setattr("flexmbs.time_stepping.run.BATCH_SECONDS", 0.0)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> fm.Solution:
+    """The run in one piece."""
+    return fm.simulate(pendulum(), t_end=T_END, output_step=T_END / 5, rtol=1e-5, atol=1e-7)
+
+
+def same(found: fm.Solution, whole: fm.Solution) -> None:
+    """All numbers of two solutions, bitwise."""
+    for name, values in whole.trajectory._asdict().items():
+        assert values.tobytes() == getattr(found.trajectory, name).tobytes(), name
+    counts = ("steps", "rejected", "iterations", "factorizations", "evaluations")
+    assert [found.statistics[key] for key in counts] == [whole.statistics[key] for key in counts]
+
+
+def rows(folder: pathlib.Path) -> np.ndarray:
+    """Output times in the log."""
+    there = read_rows(folder / LOG)
+    return np.zeros(0) if there is None else there.columns()["t"]
+
+
+def test_the_folder_holds_the_run(tmp_path: pathlib.Path, whole: fm.Solution) -> None:
+    told: list[str] = []
+    found = run(tmp_path / "run", tell=told.append)
+    same(found, whole)
+    np.testing.assert_array_equal(rows(tmp_path / "run"), whole.t)
+    same(fm.Solution.load(tmp_path / "run" / SOLUTION), whole)
+    assert "run: the run needs 0." in told[0]
+    assert "checkpoint every 1e-09 s" in told[0]
+    again = run(tmp_path / "run")
+    same(again, whole)
+    assert any(note.startswith("resumed from the checkpoint at t = 0.1 s") for note in again.run.notes)
+    (tmp_path / "run" / CHECKPOINT).unlink()  # everything is computed again and compared
+    same(run(tmp_path / "run"), whole)
+
+
+def test_a_folder_is_not_taken_for_another_run(tmp_path: pathlib.Path) -> None:
+    """Row 41: what differs is named; a run is not overwritten, nor other files."""
+    run(tmp_path / "run")
+    with pytest.raises(fm.InputError, match="holds a run; continue it with --resume"):
+        run(tmp_path / "run", resume=False)
+    with pytest.raises(
+        fm.InputError, match=r"run.json: model was '[0-9a-f.]+', is .*resume with what the run began with"
+    ) as found:
+        run(tmp_path / "run", pendulum(mass=1.1))
+    assert "versions" not in str(found.value)
+    record = tmp_path / "run" / RECORD
+    text = record.read_text()
+    record.write_text(text.replace(f'"numpy": "{np.__version__}"', '"numpy": "0.9"'))
+    with pytest.raises(fm.InputError, match=r"versions.numpy was '0.9', is"):
+        run(tmp_path / "run")
+    assert run(tmp_path / "run", force=True).run.finished
+    assert run(tmp_path / "run").run.finished  # what it was forced to is its record now
+    record.write_text("{}")
+    with pytest.raises(fm.InputError, match="no record of a run"):
+        run(tmp_path / "run")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "notes.txt").write_text("mine")
+    with pytest.raises(fm.InputError, match="holds other files and no run"):
+        run(tmp_path / "other")
+    with pytest.raises(fm.InputError, match="is a file"):
+        run(record)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"resume": 1}, "resume"),
+        ({"checkpoint": 0.0}, "checkpoint"),
+        ({"checkpoint": "x"}, "checkpoint"),
+        ({"force": 1}, "force"),
+    ],
+)
+def test_wrong_options(options: dict[str, Any], text: str, tmp_path: pathlib.Path) -> None:
+    with pytest.raises(fm.InputError, match=f"folder.{text}: "):
+        fm.RunFolder(tmp_path, **options)
+    with pytest.raises(fm.InputError, match="folder: 3 is no path"):
+        fm.RunFolder(3)  # type: ignore[arg-type]
+    with pytest.raises(fm.InputError, match=r"folder: 'run' is no RunFolder; give fm.RunFolder\(path\)"):
+        fm.simulate(pendulum(), t_end=T_END, folder="run")  # type: ignore[arg-type]
+
+
+def test_a_locked_folder_names_the_process(tmp_path: pathlib.Path) -> None:
+    """Row 40."""
+    text = rf"another run is writing it \(process {os.getpid()} since"
+    with fm.RunFolder(tmp_path / "run").opened(), pytest.raises(fm.InputError, match=text):
+        run(tmp_path / "run")
+    assert run(tmp_path / "run").run.finished
+
+
+def test_outputs_that_are_computed_otherwise_are_reported(tmp_path: pathlib.Path) -> None:
+    """Rows behind the checkpoint have to be the same: a function that is another one now, which no digest sees."""
+    gain = [1.0]
+
+    def law(t: float, x: float, v: float) -> float:
+        return -gain[0] * v
+
+    model = pendulum()
+    model.add(fm.JointTorque("mine", "hinge", law))
+    run(tmp_path / "run", model)
+    (tmp_path / "run" / CHECKPOINT).unlink()
+    gain[0] = 1.1
+    with pytest.raises(fm.SolverError, match=r"the outputs at t = 0 s are other ones than before; resume where it ran"):
+        run(tmp_path / "run", model)
+
+
+def test_a_user_function_that_raises_keeps_what_was_computed(tmp_path: pathlib.Path) -> None:
+    def law(t: float, x: float, v: float) -> float:
+        if t > 0.07:
+            raise RuntimeError("too late")
+        return 0.0
+
+    model = pendulum()
+    model.add(fm.JointTorque("mine", "hinge", law))
+    with pytest.raises(RuntimeError, match="too late") as found:
+        run(tmp_path / "run", model)
+    assert len(rows(tmp_path / "run")) == 4
+    np.testing.assert_array_equal(found.value.solution.t, rows(tmp_path / "run"))  # type: ignore[attr-defined]
+
+
+def test_a_full_disk_is_known_before(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Row 37: how much is needed."""
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=1000))
+    with pytest.raises(fm.MachineError, match=r"the run needs 0\.\d+ MB, 0.001 MB are free; free some"):
+        run(tmp_path / "run")
+
+
+SLOW = [pytest.param(number, marks=pytest.mark.slow) for number in (errno.EIO, errno.EROFS)]
+
+
+@LINUX
+@pytest.mark.parametrize("number", [errno.ENOSPC, *SLOW])
+def test_disks_that_fail_at_any_call(number: int, tmp_path: pathlib.Path) -> None:
+    """From its k-th call on the disk fails, for every k: one message, rows that were on it stay, and the run goes on later."""
+    short = fm.simulate(pendulum(), **SHORT)
+    for k in itertools.count(1):
+        folder, error = tmp_path / f"run{k}", None
+        folder.mkdir()
+        with pytest.MonkeyPatch.context() as patch:
+            disk = Failing(folder, patch, k, number)
+            try:
+                fm.simulate(pendulum(), folder=fm.RunFolder(folder, checkpoint=1e-9), **SHORT)
+            except fm.MachineError as found:
+                error = str(found)
+        if error is None:
+            break
+        assert os.strerror(number) in error
+        there = rows(folder)
+        assert len(there) >= disk.flushed
+        np.testing.assert_array_equal(there, short.t[: len(there)])
+        same(fm.simulate(pendulum(), folder=fm.RunFolder(folder, resume=True), **SHORT), short)
+        shutil.rmtree(folder)
+    assert disk.count == k - 1 > 25
+
+
+@LINUX
+def test_power_cuts(tmp_path: pathlib.Path, whole: fm.Solution) -> None:
+    """After each call of the system only what was synchronized is left, or with it a torn end of the log."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        power = Power(folder, patch)
+        run(folder)
+    log = (folder / LOG).read_bytes()
+    assert len(power.cuts) > 30
+    known: list[dict[str, bytes]] = []
+    for cut in power.cuts:
+        if cut in known:
+            continue
+        known.append(cut)
+        for torn in (b"", log[len(cut.get(LOG, b"")) :][:100] + bytes(50)):
+            after = tmp_path / "after"
+            after.mkdir()
+            for name, content in cut.items():
+                (after / name).write_bytes(content + (torn if name == LOG else b""))
+            same(run(after), whole)
+            shutil.rmtree(after)
+    assert len(known) > 8
+
+
+MODEL = """
+format = "flexmbs-model/1"
+name = "pendulum"
+bodies.bar = {kind = "rigid", mass = 1.0, inertia = [0.02, 0.1, 0.1], com = [0.5, 0.0, 0.0]}
+joints.hinge = {kind = "revolute", parent = "ground", child = "bar", axis = "y", q0 = 0.3}
+run = {t_end = 40.0, output_step = 0.01, step = 2e-5}
+"""
+
+
+@pytest.fixture
+def program(tmp_path: pathlib.Path) -> list[str]:
+    """The command that begins or continues a run of some seconds in the folder ``run``."""
+    (tmp_path / "pendulum.toml").write_text(MODEL)
+    return [
+        sys.executable, "-m", "flexmbs", "run", str(tmp_path / "pendulum.toml"), "-o", f"{tmp_path}/run/", "--resume",
+        "--checkpoint", "0.1",
+    ]  # fmt: skip
+
+
+def until(folder: pathlib.Path, count: int, process: "subprocess.Popen[bytes]") -> None:
+    """Wait for so many rows."""
+    while len(rows(folder)) < count:
+        assert process.poll() is None
+        time.sleep(0.02)
+
+
+def arrays(path: pathlib.Path) -> dict[str, bytes]:
+    """Contents of the arrays of a solution file."""
+    found: dict[str, bytes] = {}
+    with h5py.File(path) as file:
+        file.visititems(lambda name, item: found.update({name: item[()].tobytes()} if isinstance(item, h5py.Dataset) else {}))
+    return {name: content for name, content in found.items() if name != "run"}
+
+
+def test_kills_and_a_signal_of_the_queue(program: list[str], tmp_path: pathlib.Path) -> None:
+    """Rows 38 and 39: kill -9 twice, SIGTERM, and the same bits at the end."""
+    folder, before = tmp_path / "run", 0
+    for number, code in ((signal.SIGKILL, -9), (signal.SIGKILL, -9), (signal.SIGTERM, 130)):
+        process = subprocess.Popen(program, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        until(folder, before + 300, process)
+        process.send_signal(number)
+        _, text = process.communicate(timeout=60)
+        assert process.returncode == code
+        assert len(rows(folder)) >= before + 300
+        before = len(rows(folder))
+    assert b"interrupted at t = " in text
+    assert b"continue it with --resume" in text
+    assert (folder / CHECKPOINT).exists()
+    assert not (folder / SOLUTION).exists()
+    subprocess.run(program, check=True, capture_output=True)
+    shutil.copytree(folder, tmp_path / "resumed")
+    shutil.rmtree(folder)
+    subprocess.run(program, check=True, capture_output=True)
+    assert arrays(folder / SOLUTION) == arrays(tmp_path / "resumed" / SOLUTION)
