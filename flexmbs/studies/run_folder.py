@@ -63,8 +63,8 @@ COPIES = 3.0  # of the outputs: in the log, in the solution and while that is wr
 class RunFolder:
     """A folder that keeps a run while it is computed: `simulate(model, folder=fm.RunFolder("run", resume=True))`.
 
-    resume: continue the run in the folder from its checkpoint; where there is none it begins. The model, its parts, the options
-    and the versions of the programs must be those of the run unless ``force``. checkpoint: time between two checkpoints (s).
+    resume: continue the run in the folder from its checkpoint; where there is none it begins. force: with another model, other
+    parts, options or versions of the programs than those of the run. checkpoint: time between two checkpoints (s).
     tell: called with lines about the folder. Continued runs are bitwise the same, given that user functions depend on their
     arguments alone. Ctrl-C, and SIGTERM in the command line, end the run after the present step, with a checkpoint.
     """

@@ -61,7 +61,7 @@ class Stepper:
             stepper.inputs["motor"] = 40.0 * (0.3 - stepper.outputs["angle"])
             stepper.advance(0.01 * k)
 
-    t_end: the last time (s) that can be reached. start, initial and the options of formalism and integrator are those of
+    t_end: the last time (s) that can be reached. formalism, coordinates, integrator, stabilization, rho_inf, initial: those of
     `simulate`. inputs: forces that are held until they are set anew, zero at the start: ("effort", joint[, coordinate]) [N, N m],
     ("force", frame, axis) [N], ("torque", frame, axis) [N m] in world axes. outputs: ("coordinate", joint[, coordinate])
     [m, rad], ("rate", joint[, coordinate]), ("position", frame, axis) [m]. Both are mappings of names to these, or lists of
