@@ -61,12 +61,35 @@ COPIES = 3.0  # of the outputs: in the log, in the solution and while that is wr
 
 @dataclass(frozen=True)
 class RunFolder:
-    """A folder that keeps a run while it is computed: `simulate(model, folder=fm.RunFolder("run", resume=True))`.
+    """A folder that keeps a run while it is computed, and from which it is resumed.
 
-    resume: continue the run in the folder from its checkpoint; where there is none it begins. force: with another model, other
-    parts, options or versions of the programs than those of the run. checkpoint: time between two checkpoints (s).
-    tell: called with lines about the folder. Continued runs are bitwise the same, given that user functions depend on their
-    arguments alone. Ctrl-C, and SIGTERM in the command line, end the run after the present step, with a checkpoint.
+    Continued runs are bitwise the same, given that user functions depend on their arguments alone. Ctrl-C, and SIGTERM in the
+    command line, end the run after the present step, with a checkpoint.
+
+    Parameters
+    ----------
+    path : path
+        The folder; it is made if it is not there.
+    resume : bool
+        Continue the run in the folder from its checkpoint; where there is none it begins. The model, its parts, the options and
+        the versions of the programs must be those of the run.
+    force : bool
+        Continue it though they differ.
+    checkpoint : float [s]
+        Time between two checkpoints.
+    tell : function, optional
+        Called with lines about the folder, such as the space that the run needs.
+
+    Raises
+    ------
+    InputError
+        For options of wrong kinds.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> fm.RunFolder("run", resume=True)
+    RunFolder(path='run', resume=True, force=False, checkpoint=30.0, tell=None)
     """
 
     path: str | os.PathLike[str]
