@@ -223,7 +223,7 @@ def test_60_leaving_python_while_a_constraint_is_evaluated(tmp_path: Path, capsy
 def test_31_wrong_number_of_results_is_reported() -> None:
     model = pendulum()
     model.add(fm.UserForce("wind", "rod/end", lambda t, r, A, v, w: (1.0, 2.0)))
-    with pytest.raises((ValueError, IndexError)) as raised:
+    with pytest.raises(fm.InputError, match=r"^forces\.wind: its function gives 2 numbers; return 6 numbers") as raised:
         fm.simulate(model, t_end=0.05)
     assert raised.value.__notes__ == ["in the function of forces.wind at t = 0 s"]
 
