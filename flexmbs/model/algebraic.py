@@ -9,9 +9,10 @@ from flexmbs._jit import is_jitted, jitted, within_jitted
 from flexmbs.errors import InputError, shown
 from flexmbs.model.functions import parameter_count
 
-TURNS, HALVINGS = 60, 12  # of Newton's method, of one of its steps
-STEP = 1e-6  # of the differences of h, of 1 + |y|
-CLOSED = 1e-10  # of 1 + |y|: the last step, after which the error is of the order of its square
+TURNS, HALVINGS = 100, 12  # of Newton's method, of one of its steps
+STEP = 1e-6  # of the differences of h, of 1 + |y|; shorter ones where these are not its slopes
+SHORTER, SAME = 0.1, 0.1  # steps of the differences that are compared, and what they may differ by
+CLOSED = 1e-4  # of the step of the differences: the last change of y, after which the error is of the order of its square
 # f(…, y(…)) by number of arguments, which declarations count
 SOLVED: dict[int, Callable[[Any, Any], Any]] = {
     1: lambda f, y: lambda a: f(a, y(a)),
@@ -44,7 +45,8 @@ def algebraic(
     Raises
     ------
     InputError
-        If ``guess`` is no finite numbers. A run ends with the message of a function that finds no solution.
+        If ``guess`` is no finite numbers, or if the functions have other arguments. A run ends with the message of a function
+        that finds no solution.
 
     Examples
     --------
@@ -57,18 +59,19 @@ def algebraic(
     -100.0
     """
     start = _numbers(guess)
+    if not callable(residual):
+        raise InputError(f"residual: must be a function, not {shown(residual)}")
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        compiled = is_jitted(function) and is_jitted(residual)
-        unknowns: Any = _unknowns(residual, start)
-        if compiled:
-            unknowns = jitted(unknowns)
-
         n = (parameter_count(function) or 0) - 1
         if n not in SOLVED:
             raise InputError(
                 f"algebraic: {shown(function)} takes {n + 1} arguments; it must take those of a user function, then y"
             )
+        if (taken := parameter_count(residual)) not in (n + 1, None):
+            raise InputError(f"residual: takes {taken} arguments; it must take those of the function, {n + 1}")
+        compiled = is_jitted(function) and is_jitted(residual)
+        unknowns: Any = jitted(_unknowns(residual, start)) if compiled else _unknowns(_checked(residual, len(start)), start)
         solved: Any = SOLVED[n](function, unknowns)
         solved.__module__, solved.__name__ = function.__module__, function.__name__
         solved.__qualname__, solved.__doc__ = function.__qualname__, function.__doc__
@@ -90,6 +93,22 @@ def _numbers(guess: object) -> np.ndarray:
     return start
 
 
+def _checked(residual: Any, n: int) -> Callable[..., np.ndarray]:
+    """The residual, its results as real numbers in a row."""
+
+    def checked(*given: Any) -> np.ndarray:
+        result = residual(*given)
+        try:
+            numbers = np.asarray(result)
+        except ValueError:  # lists of different lengths
+            numbers = np.asarray(None)
+        if numbers.ndim != 1 or numbers.dtype.kind not in "biuf":
+            raise InputError(f"has a residual that gives {shown(result)}; return {n} numbers in a list or tuple")
+        return numbers
+
+    return checked
+
+
 def _unknowns(residual: Any, start: np.ndarray) -> Callable[..., np.ndarray]:
     """The function of the unknowns."""
 
@@ -102,34 +121,61 @@ def _unknowns(residual: Any, start: np.ndarray) -> Callable[..., np.ndarray]:
 @within_jitted
 def _newton(residual, given, y):  # type: ignore[no-untyped-def]
     """y with h(…, y) = 0, by Newton's method with halved steps."""
-    n = len(y)
-    h, ahead, behind, slopes = np.empty(n), np.empty(n), np.empty(n), np.empty((n, n))
+    n, step = len(y), STEP
+    h, trial, slopes, closer = np.empty(n), np.empty(n), np.empty((n, n)), np.empty((n, n))
     for _ in range(TURNS):
         _evaluate(residual, given, y, h)
-        for k in range(n):
-            at, step = y[k], STEP * (1.0 + abs(y[k]))
-            y[k] = at + step
-            _evaluate(residual, given, y, ahead)
-            y[k] = at - step
-            _evaluate(residual, given, y, behind)
-            y[k] = at
-            slopes[:, k] = (ahead - behind) / (2.0 * step)
+        _differences(residual, given, y, step, slopes)
+        if not np.isfinite(slopes).all():  # beyond the limits of h
+            step *= SHORTER
+            continue
         try:
             change = np.linalg.solve(slopes, -h)
         except Exception:  # a singular matrix
-            change = np.full(n, np.nan)
+            break
         if not np.isfinite(change).all():
             break
-        if (np.abs(change) <= CLOSED * (1.0 + np.abs(y))).all():
-            return y + change
+        if (np.abs(change) <= CLOSED * step * (1.0 + np.abs(y))).all():
+            _differences(residual, given, y, SHORTER * step, closer)
+            if _same(slopes, closer, y):
+                return y + change
+            step *= SHORTER
+            continue
         size, part = np.abs(h).max(), 1.0
         for _ in range(HALVINGS):
-            _evaluate(residual, given, y + part * change, ahead)
-            if np.abs(ahead).max() < size:
+            _evaluate(residual, given, y + part * change, trial)
+            if np.abs(trial).max() < size:
                 break
             part *= 0.5
+        if np.abs(trial).max() > 0.5 * size and (np.abs(change) <= step * (1.0 + np.abs(y))).all():
+            step *= SHORTER
         y = y + part * change
     raise ValueError("no y with h(..., y) = 0 is found from the guess; give a nearer one, or another equation")
+
+
+@within_jitted
+def _differences(residual, given, y, step, slopes):  # type: ignore[no-untyped-def]
+    """slopes (n, n) ← ∂h/∂y by central differences over ``step`` · (1 + |y|)"""
+    ahead, behind = np.empty(len(y)), np.empty(len(y))
+    for k in range(len(y)):
+        at, over = y[k], step * (1.0 + abs(y[k]))
+        y[k] = at + over
+        _evaluate(residual, given, y, ahead)
+        y[k] = at - over
+        _evaluate(residual, given, y, behind)
+        y[k] = at
+        slopes[:, k] = (ahead - behind) / (2.0 * over)
+
+
+@within_jitted
+def _same(slopes, closer, y):  # type: ignore[no-untyped-def]
+    """Whether both are ∂h/∂y: each entry as large as changes of y by 1 + |y| let it be seen in its row"""
+    for i in range(len(y)):
+        seen = (np.abs(slopes[i]) * (1.0 + np.abs(y))).max()
+        for k in range(len(y)):
+            if not abs(closer[i, k] - slopes[i, k]) * (1.0 + abs(y[k])) <= SAME * seen:
+                return False
+    return True
 
 
 @within_jitted

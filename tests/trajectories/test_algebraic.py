@@ -78,7 +78,60 @@ def test_an_equation_without_solution_ends_the_run(compiled: bool) -> None:
     assert "in the function of forces.motor at t = 0 s" in raised.value.__notes__
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("size", [1e-12, 1e-9, 1e-3, 1.0, 1e6])
+def test_unknowns_of_any_size(size: float, compiled: bool) -> None:
+    """z + z³ = 2 and eᶻ = 3 of z = y/size: differences over longer steps than the size are no slopes."""
+
+    def law(t, x, v, y):  # type: ignore[no-untyped-def]
+        return y[0] / size
+
+    def cubic(t, x, v, y):  # type: ignore[no-untyped-def]
+        return (y[0] / size + (y[0] / size) ** 3 - 2.0,)
+
+    def exponential(t, x, v, y):  # type: ignore[no-untyped-def]
+        return (np.exp(y[0] / size) - 3.0,)
+
+    made = numba.njit if compiled else lambda function: function
+    with np.errstate(over="ignore"):
+        for equation, exact in ((cubic, 1.0), (exponential, np.log(3.0))):
+            assert fm.algebraic(made(equation))(made(law))(0.0, 0.0, 0.0) == pytest.approx(exact, rel=1e-8)
+
+
+@pytest.mark.parametrize("corner", [0.0, 1.0, -30.0])
+def test_corners_beside_the_solution(corner: float) -> None:
+    """One nearer than the step of the differences, as of a diode."""
+
+    def law(t: float, x: float, v: float, y: Any) -> float:
+        return float(y[0]) - corner
+
+    def equation(t: float, x: float, v: float, y: Any) -> list[float]:
+        return [y[0] - corner + 5.0 * max(y[0] - corner, 0.0) - 3e-7]
+
+    assert fm.algebraic(equation)(law)(0.0, 0.0, 0.0) == pytest.approx(5e-8, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("equation", "words"),
+    [
+        (lambda t, x, v, y: y[0] - 1.0, r"-1\.0\)?; return 1 numbers"),
+        (lambda t, x, v, y: [y[0] - 1j], r"return 1 numbers"),
+        (lambda t, x, v, y: ["a"], r"\['a'\]; return 1 numbers"),
+        (lambda t, x, v, y: None, r"None; return 1 numbers"),
+    ],
+)
+def test_a_residual_that_gives_no_numbers(equation: Any, words: str) -> None:
+    with pytest.raises(
+        fm.InputError, match=rf"^forces\.motor: its function has a residual that gives .*{words} in a list or tuple"
+    ):
+        fm.simulate(motor(fm.algebraic(equation)(lambda t, x, v, y: y[0])), t_end=0.1)
+
+
 def test_wrong_declarations() -> None:
+    with pytest.raises(fm.InputError, match=r"^residual: must be a function, not 3\.0"):
+        fm.algebraic(3.0)  # type: ignore[arg-type]
+    with pytest.raises(fm.InputError, match=r"^residual: takes 3 arguments; it must take those of the function, 4"):
+        fm.algebraic(lambda t, x, y: [y[0]])(lambda t, x, v, y: y[0])
     for guess in ("a", [np.nan], [], [[1.0]]):
         with pytest.raises(fm.InputError, match=r"^guess: must be"):
             fm.algebraic(with_diode, guess=guess)  # type: ignore[arg-type]
