@@ -97,7 +97,8 @@ class Linearization:
         return state_space(self)
 
     def __str__(self) -> str:
-        return f"linearization in {', '.join(self.coordinates)} at t = {self.state.t:g} s\n{self.modes}"
+        passing = "" if self.steady else ", not steady: modes of this instant alone, which say nothing about stability"
+        return f"linearization in {', '.join(self.coordinates)} at t = {self.state.t:g} s{passing}\n{self.modes}"
 
 
 def linearize(
