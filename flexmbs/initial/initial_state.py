@@ -13,6 +13,7 @@ from flexmbs.initial.contradiction import KEPT, contradicting_rates
 from flexmbs.initial.dependent_motions import require_independent_motions
 from flexmbs.initial.loop_closure import LoopClosure
 from flexmbs.initial.row_sizes import row_sizes, smallest_length
+from flexmbs.initial.undefined_forces import undefined_forces
 from flexmbs.initial.undefined_rows import undefined_relations
 from flexmbs.initial.user_rows import user_row_problems
 from flexmbs.dynamics.dense import terms
@@ -172,7 +173,8 @@ def initial_state(
     if settled.status >= 0 and not all(np.isfinite(values).all() for values in (q, s, settled.sd, settled.lam)):
         locked = locked_friction(compiled.model)
         found = [f"model: no accelerations at t = {t:g} s: {locked}"] if locked else []
-        found = _of_functions(compiled) or found or [f"model: no finite accelerations at t = {t:g} s; check {SUSPECTS}"]
+        found = _of_functions(compiled) or undefined_forces(compiled, t, q, s, work.beta[:-SPARE]) or found
+        found = found or [f"model: no finite accelerations at t = {t:g} s; check {SUSPECTS}"]
         raise InputError(*found)
     wrong = contradicting_rates(compiled, here.gd / row_sizes(compiled, here.G), here.G, s)
     if wrong:

@@ -13,6 +13,8 @@ from flexmbs.model.forces import Force, WheelCreep
 from flexmbs.model.frames import GROUND, FrameRef, frames_used
 from flexmbs.model.item import CoordinateUse, Item
 from flexmbs.model.motions import Motion
+from flexmbs.model.relations import RollingDisc
+from flexmbs.model.relations.relation import Relation
 from flexmbs.model.rotors import rotor_problems
 
 if TYPE_CHECKING:
@@ -61,16 +63,30 @@ def _frame_problem(path: tuple[str, ...], ref: FrameRef, known: FrameNames) -> I
 
 
 def _reading_problems(force: Force, joints: "Mapping[str, Joint]", unread: Set[str]) -> Iterator[Problem]:
-    """Joints that a force reads and that do not exist, or whose child is not its wheel."""
+    """Joints that a force reads and that do not exist, or are not the contact of its wheel."""
     path = (force.section, force.name, "contact" if isinstance(force, WheelCreep) else "reads")
     for name in force.row().reads:
         if name in unread:
             continue
         if name not in joints:
             yield Problem(path, f"no joint '{name}'; {close_names(name, joints)}")
-        elif isinstance(force, WheelCreep) and joints[name].child != force.frame_b:
-            text = f"the child of '{name}' is '{joints[name].child}', not frame_b = '{force.frame_b}'"
-            yield Problem(path, f"{text}; read the contact of this wheel")
+        elif isinstance(force, WheelCreep) and (why := _another_contact(force, joints[name])):
+            yield Problem(path, why)
+
+
+def _another_contact(wheel: WheelCreep, contact: "Joint") -> str:
+    """Why a joint is not the contact of a wheel, if it is not."""
+    if contact.child != wheel.frame_b:
+        text = f"the child of '{contact.name}' is '{contact.child}', not frame_b = '{wheel.frame_b}'"
+        return f"{text}; read the contact of this wheel"
+    if not isinstance(contact, Relation):
+        return f"'{contact.name}' is a joint ({contact.kind}); read the relation of the contact, such as disc-on-plane"
+    if isinstance(contact, RollingDisc):
+        for key in ("radius", "axis", *(["normal"] if contact.parent == wheel.frame_a else [])):
+            there, here = getattr(contact, key), getattr(wheel, key)
+            if there != here:
+                return f"'{contact.name}' has another {key}, {there}, than this, {here}; give both the same"
+    return ""
 
 
 def _coordinate_problems(item: Item, use: CoordinateUse, joints: "dict[str, Joint]") -> Iterator[Problem]:

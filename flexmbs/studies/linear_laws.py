@@ -15,6 +15,7 @@ from flexmbs._jit.address import packed
 from flexmbs.dynamics.law_calls import WIDTH, given_values
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError, SolverError
+from flexmbs.initial.undefined_forces import undefined_forces
 from flexmbs.law_kernel import LAW_KERNELS, law_kernel
 from flexmbs.results.state import State
 from flexmbs.studies.function_slopes import Slope, slopes_along
@@ -117,6 +118,8 @@ def require_finite(state: State, values: np.ndarray) -> None:
     state.compiled.callbacks.raise_error()
     if not np.isfinite(values).all():
         call = state.compiled.callbacks.where
+        if not call and (lines := undefined_forces(state.compiled, state.t, state.q, state.s, state.beta, state.z)):
+            raise SolverError("; ".join(lines))
         cause = f"{call.item}: its function returned a non-finite value at {call.text}" if call else "the forces are not finite"
         raise SolverError(f"{cause}; correct the forces or start from another position")
 

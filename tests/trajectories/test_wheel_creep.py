@@ -1,5 +1,6 @@
 """Creep of wheels against the formulas, steady cornering, the limit of traction with its load transfer, and sliding."""
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -137,7 +138,75 @@ def test_declarations_are_checked() -> None:
     model = dragster(0.8, 1.0, 1.0)
     model.add(fm.WheelCreep("wrong", "ground", "wheel", contact="front", **sizes))
     model.add(fm.WheelCreep("none", "ground", "wheel", contact="raer", **sizes))
+    sizes |= {"contact": "rear"}
+    model.add(fm.WheelCreep("larger", "ground", "wheel", **sizes | {"radius": 0.4}))
+    model.add(fm.WheelCreep("turned", "ground", "wheel", **sizes, normal="x"))
+    model.add(fm.WheelCreep("hung", "chassis", "wheel", **sizes | {"contact": "axle"}))
     assert model.check().errors == [
         "forces.wrong.contact: the child of 'front' is 'chassis/front', not frame_b = 'wheel'; read the contact of this wheel",
         "forces.none.contact: no joint 'raer'; did you mean 'rear'?",
+        "forces.larger.contact: 'rear' has another radius, 0.3, than this, 0.4; give both the same",
+        "forces.turned.contact: 'rear' has another normal, (0.0, 0.0, 1.0), than this, (1.0, 0.0, 0.0); give both the same",
+        "forces.hung.contact: 'axle' is a joint (revolute); read the relation of the contact, such as disc-on-plane",
     ]
+
+
+def wheel(angle: float, **load: Any) -> fm.Model:
+    """A wheel turned about the x axis."""
+    model = fm.Model("wheel", gravity=(0, 0, -G))
+    model.add(fm.RigidBody("wheel", mass=10.0, inertia=(0.3, 0.5, 0.3)))
+    q0 = (0, 0, 0.3, np.cos(angle / 2.0), np.sin(angle / 2.0), 0, 0)
+    model.add(fm.Free("free", model.ground, "wheel", q0=q0))
+    model.add(fm.FrameForce("other", "wheel", force=(1.0, 0, 0)))
+    model.add(fm.WheelCreep("tyre", "ground", "wheel", radius=0.3, along=1e5, across=1e5, friction=0.8, **load))
+    return model
+
+
+@pytest.mark.parametrize("load", [{"stiffness": 1e5}, {"load": 100.0}])
+def test_a_wheel_flat_on_its_plane_is_named(load: Any) -> None:
+    text = r"^forces\.tyre: the wheel is flat on its plane, .*; tilt it, or correct axis or normal$"
+    with pytest.raises(fm.InputError, match=text):
+        fm.simulate(wheel(np.pi / 2.0, **load), t_end=0.1)
+
+
+def test_statics_names_a_wheel_that_it_turns_flat() -> None:
+    model = wheel(0.0, stiffness=1e5)
+    del model.forces["other"]
+    with pytest.raises(fm.SolverError, match=r"^forces\.tyre: the wheel is flat on its plane"):
+        fm.statics(model)
+
+
+def test_a_load_that_is_no_number_ends_the_run() -> None:
+    """It is not taken for a wheel without load."""
+    model = car(0.0, 10.0)
+    model.forces["front"] = dataclasses.replace(model.forces["front"], load=lambda t: np.nan)
+    with pytest.raises(fm.InputError, match=r"forces\.front\.load: its function returned a non-finite value"):
+        fm.simulate(model, t_end=0.1)
+
+
+def test_small_motions_of_a_wheelset() -> None:
+    """Decay rates of two cylindrical wheels under a given load: 2 C₂/(m V), 2 C₁ b²/(I V) and 2 C₁ (R²/J + 1/m)/V."""
+    speed, R, b, m, inertia, J = 20.0, 0.45, 0.75, 1500.0, 800.0, 100.0
+    model = fm.Model("wheelset", gravity=(0, 0, 0))
+    model.add(fm.RigidBody("frame", mass=1e-6, inertia=(1e-6,) * 3))
+    model.add(fm.RigidBody("set", mass=m, inertia=(inertia, J, inertia), frames={"left": (0, b, 0), "right": (0, -b, 0)}))
+    model.add(fm.Planar("plane", model.ground, "frame", v0=(speed, 0, 0)))
+    model.add(fm.Revolute("axle", "frame", "set", axis="y", v0=speed / R))
+    for side in ("left", "right"):
+        model.add(fm.WheelCreep(side, "ground", f"set/{side}", radius=R, along=1e7, across=8e6, friction=0.3, load=5e4))
+    found = fm.linearize(model)
+    rates = [1.6e7 / (m * speed), 2e7 * b**2 / (inertia * speed), 2e7 * (R**2 / J + 1.0 / m) / speed]
+    np.testing.assert_allclose(np.sort(-np.linalg.eigvals(found.A).real)[-3:], np.sort(rates), rtol=1e-4)
+    assert found.steady
+    assert "not steady" not in str(found)
+
+
+def test_a_wheel_that_turns_with_its_axes_is_not_steady() -> None:
+    """Matrices in axes that turn about the axle are those of an instant; what is printed says so."""
+    model = fm.Model("wheel", gravity=(0, 0, -G))
+    model.add(fm.RigidBody("wheel", mass=10.0, inertia=(0.3, 0.5, 0.3)))
+    model.add(fm.Free("free", model.ground, "wheel", q0=(0, 0, 0.3, 1, 0, 0, 0), v0=(3.0, 0, 0, 0, 10.0, 0)))
+    model.add(fm.DiscOnPlane("disc", model.ground, "wheel", radius=0.3))
+    found = fm.linearize(model)
+    assert not found.steady
+    assert ", not steady: modes of this instant alone" in str(found)

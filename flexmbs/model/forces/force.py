@@ -22,6 +22,7 @@ class Force(Item, section="forces"):
     """A force element. ``place``: where such forces act, a field of `flexmbs.system.records.Forces`."""
 
     place: ClassVar[str]
+    undefined: ClassVar[str] = "its law gives no finite force in this state; correct its values, or start in another state"
 
     def row(self) -> Row:
         """Its record."""

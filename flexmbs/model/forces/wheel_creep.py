@@ -111,7 +111,7 @@ def wheel_creep(p, u, x, out):
     force = add(scale(damped, n), add(scale(-part * f1, t1), scale(-part * f2, t2)))
     store3(out, 6, force)
     store3(out, 9, add(cross(c, force), scale(p[TRAIL] * left * f2 * forward / speed, n)))
-    if sine <= FLAT:
+    if sine <= FLAT or load != load:  # a load that is no number presses the wheel as little as a negative one
         out[0] = math.nan
 
 
@@ -166,7 +166,7 @@ class WheelCreep(BetweenFrames, kind="wheel-creep"):
     friction : float
         Coefficient μ of friction.
     load : law of time, float or None [N]
-        Given load N.
+        Given load N; where it is negative, there is no force.
     contact : joint or None
         Relation whose reaction on its child, which has to be frame_b, is the load, such as `DiscOnPlane`.
     stiffness : float or None [N/m]
@@ -184,6 +184,9 @@ class WheelCreep(BetweenFrames, kind="wheel-creep"):
     """
 
     turns_freely: ClassVar[bool] = True
+    undefined: ClassVar[str] = (
+        "the wheel is flat on its plane, without a single contact point; tilt it, or correct axis or normal"
+    )
 
     radius: Positive
     along: Nonnegative

@@ -1,0 +1,31 @@
+"""Forces that have no value in a state, each evaluated alone: those behind equations of motion that are not finite."""
+
+import numpy as np
+
+from flexmbs.dynamics.dense import terms
+from flexmbs.dynamics.work import make_work
+from flexmbs.model.forces import Force
+from flexmbs.system.compile import Compiled
+from flexmbs.system.records import Forces, some_rows
+
+
+def undefined_forces(
+    compiled: Compiled, t: float, q: np.ndarray, s: np.ndarray, beta: np.ndarray, z: np.ndarray | None = None
+) -> list[str]:
+    """A line for each force whose generalized forces are not finite at (t, q, s, z), while those of the model without it are."""
+    forces = compiled.system.forces
+    none = Forces(*(some_rows(rows, slice(0)) for rows in forces))
+
+    def finite(chosen: Forces) -> bool:
+        system = compiled.system._replace(forces=chosen)
+        return bool(np.isfinite(terms(system, make_work(system, beta), t, q, s, z).k).all())
+
+    if not finite(none):
+        return []
+    found: list[Force] = []
+    for place, rows in forces._asdict().items():
+        declared = [force for force in compiled.model.forces.values() if force.place == place]
+        found += [
+            force for k, force in enumerate(declared) if not finite(none._replace(**{place: some_rows(rows, slice(k, k + 1))}))
+        ]
+    return [f"forces.{force.name}: {force.undefined}" for force in found]
