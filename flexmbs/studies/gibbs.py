@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from flexmbs.api.model import Model
+from flexmbs.errors import InputError, shown
 from flexmbs.model.joints import Joint
 from flexmbs.model.rotors import RotorInertia
 from flexmbs.results.solution import SolutionData
@@ -41,17 +42,33 @@ class Gibbs:
     quasi_forces: np.ndarray
     rates: np.ndarray
 
+    def __str__(self) -> str:
+        lines = [f"function of Gibbs of '{self.state.compiled.model.name}' at t = {self.state.t:g} s: ∂S/∂σ̇ = Π"]
+        width = max(map(len, self.velocities), default=0)
+        rows = zip(self.velocities, self.rates, self.quasi_forces)
+        return "\n".join([*lines, *(f"  {name:{width}}  σ̇ = {rate:.6g}  Π = {force:.6g}" for name, rate, force in rows)])
+
     def value(self, rates: Sequence[float] | np.ndarray) -> float:
         """S(σ̇) [N m/s²]"""
-        return float(self._values(np.atleast_2d(rates))[0])
+        return float(self._values(self._rates(rates)[None])[0])
 
     def derivative(self, rates: Sequence[float] | np.ndarray) -> np.ndarray:
         """∂S/∂σ̇ (f,): S is quadratic, so that central differences are exact."""
-        steps = np.eye(len(self.rates))
-        return np.asarray(0.5 * (self._values(rates + steps) - self._values(rates - steps)))
+        given, steps = self._rates(rates), np.eye(len(self.rates))
+        return np.asarray(0.5 * (self._values(given + steps) - self._values(given - steps)))
+
+    def _rates(self, given: Sequence[float] | np.ndarray) -> np.ndarray:
+        try:
+            rates = np.array(given, float)
+        except (TypeError, ValueError):
+            rates = np.full(1, np.nan)
+        if rates.shape != self.rates.shape or not np.isfinite(rates).all():
+            names = ", ".join(self.velocities) or "none"
+            raise InputError(f"rates: must be {len(self.rates)} finite numbers, one for each of {names}, not {shown(given)}")
+        return rates
 
     def _values(self, rates: np.ndarray) -> np.ndarray:
-        return gibbs_functions(self.state, np.asarray(rates, float) @ self.C.T + self.d)
+        return gibbs_functions(self.state, rates @ self.C.T + self.d)
 
 
 def gibbs(model: Model, *, at: HasState | None = None, velocities: Sequence[str] = ()) -> Gibbs:

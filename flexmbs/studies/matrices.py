@@ -255,15 +255,15 @@ def matrices(
     name = formalism.name if isinstance(formalism, Formalism) else formalism
     if not isinstance(name, str) or name not in FORMALISMS:
         raise InputError(f"formalism: {shown(name)} is not known; choose one of {', '.join(FORMALISMS)}")
+    known_in = [each for each in FORMALISMS[name].coordinates if each != "rheonomic"]
     if not isinstance(coordinates, str):
-        raise InputError(f"coordinates: must be one of {', '.join(FORMALISMS[name].coordinates)}, not {shown(coordinates)}")
+        raise InputError(f"coordinates: must be one of {', '.join(known_in)}, not {shown(coordinates)}")
     if coordinates == "rheonomic":
         raise InputError(
             "coordinates: the terms are shown with drives as rows; take 'joint', and open_chain.rheonomic for v̄ and ā"
         )
-    if coordinates not in FORMALISMS[name].coordinates:
-        others = [each for each in FORMALISMS[name].coordinates if each != "rheonomic"]
-        raise InputError(f"coordinates: '{name}' works in {', '.join(others)} coordinates only")
+    if coordinates not in known_in:
+        raise InputError(f"coordinates: '{name}' works in {', '.join(known_in)} coordinates only")
     here = state_about(model, at)
     if at is None:  # the outputs that discrete controllers hold are known in states of a run
         require_no_samplers(model, "fm.matrices without a state of a run")

@@ -37,6 +37,16 @@ def test_shopping_cart() -> None:
     np.testing.assert_allclose(found.derivative(found.rates), found.quasi_forces, atol=1e-10)
 
 
+def test_arguments_and_print() -> None:
+    found = gibbs(cart(), velocities=["floor.0", "floor.2"])
+    for wrong in ([1.0, 2.0, 3.0], [np.nan, 0.0], ["a", "b"]):
+        for function in (found.value, found.derivative):
+            with pytest.raises(fm.InputError, match=r"^rates: must be 2 finite numbers, one for each of floor\.0, floor\.2, not"):
+                function(wrong)
+    assert str(found).splitlines()[0] == "function of Gibbs of 'cart' at t = 0 s: ∂S/∂σ̇ = Π"
+    assert f"floor.0  σ̇ = {found.rates[0]:.6g}  Π = 1.1" in str(found)
+
+
 def test_closed_loop_under_its_weight() -> None:
     """One freedom: the quasi-force is the power of the weights over the crank's rate, also in motion."""
     model = slider_crank(0.5)
