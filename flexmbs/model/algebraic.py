@@ -1,5 +1,6 @@
 """User functions with algebraic unknowns: force laws F(…, y) whose unknowns y solve h(…, y) = 0."""
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -73,8 +74,8 @@ def algebraic(
         compiled = is_jitted(function) and is_jitted(residual)
         unknowns: Any = jitted(_unknowns(residual, start)) if compiled else _unknowns(_checked(residual, len(start)), start)
         solved: Any = SOLVED[n](function, unknowns)
-        solved.__module__, solved.__name__ = function.__module__, function.__name__
-        solved.__qualname__, solved.__doc__ = function.__qualname__, function.__doc__
+        functools.update_wrapper(solved, function, updated=())
+        del solved.__wrapped__  # it has other arguments
         made: Any = jitted(solved) if compiled else solved
         made.unknowns = unknowns
         return made  # type: ignore[no-any-return]

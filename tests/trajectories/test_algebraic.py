@@ -1,5 +1,6 @@
 """User functions with algebraic unknowns against solutions by hand, in every formalism."""
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,11 @@ def test_a_residual_that_gives_no_numbers(equation: Any, words: str) -> None:
         fm.InputError, match=rf"^forces\.motor: its function has a residual that gives .*{words} in a list or tuple"
     ):
         fm.simulate(motor(fm.algebraic(equation)(lambda t, x, v, y: y[0])), t_end=0.1)
+
+
+def test_any_callable_is_decorated() -> None:
+    solved = fm.algebraic(lambda t, y: [y[0] - t])(functools.partial(lambda factor, t, y: factor * y[0], 2.0))
+    assert solved(3.0) == pytest.approx(6.0, rel=1e-12)
 
 
 def test_wrong_declarations() -> None:

@@ -96,7 +96,8 @@ class RollingDisc(Rolling, kind="rolling-disc"):
 class DiscOnPlane(RollingDisc, kind="disc-on-plane"):
     """A wheel that touches the plane through the origin of the parent frame and slips without friction.
 
-    The contact of `RollingDisc` alone, one holonomic equation: for wheels with `WheelCreep`, or that lie on rails or rollers.
+    The contact of `RollingDisc` alone, one holonomic equation: for wheels with `WheelCreep`, or that lie on rails or rollers. It
+    holds the wheel down, too: where it would lift, the reaction pulls and a `WheelCreep` that reads it has no force.
 
     Parameters
     ----------
