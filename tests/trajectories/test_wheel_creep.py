@@ -135,6 +135,8 @@ def test_declarations_are_checked() -> None:
         fm.WheelCreep("t", "ground", "wheel", load=1.0, stiffness=1e5, **sizes)
     with pytest.raises(fm.InputError, match=r"^forces\.t\.load: must be >= 0, not -1"):
         fm.WheelCreep("t", "ground", "wheel", load=-1.0, **sizes)
+    with pytest.raises(fm.InputError, match=r"^forces\.t\.damping: acts with a stiffness alone; omit it, or give stiffness"):
+        fm.WheelCreep("t", "ground", "wheel", load=1.0, damping=3.0, **sizes)
     model = dragster(0.8, 1.0, 1.0)
     model.add(fm.WheelCreep("wrong", "ground", "wheel", contact="front", **sizes))
     model.add(fm.WheelCreep("none", "ground", "wheel", contact="raer", **sizes))

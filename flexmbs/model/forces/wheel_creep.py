@@ -172,7 +172,7 @@ class WheelCreep(BetweenFrames, kind="wheel-creep"):
     stiffness : float or None [N/m]
         Radial stiffness: N = stiffness·depth + damping·rate, not below 0.
     damping : float [N s/m]
-        Radial damping.
+        Radial damping, with ``stiffness``.
     trail : float [m]
         Pneumatic trail t₀ at small creepages, which falls with (1 − x)³: a moment about the normal.
     slow : float [m/s]
@@ -207,6 +207,8 @@ class WheelCreep(BetweenFrames, kind="wheel-creep"):
         if len(given) != 1:
             text = f"{' and '.join(given)} are given; give one of" if given else "is missing; give one of"
             raise NestedError([Problem((given[0] if given else "load",), f"{text} load, contact and stiffness")])
+        if self.damping > 0.0 and self.stiffness is None:
+            raise NestedError([Problem(("damping",), "acts with a stiffness alone; omit it, or give stiffness as the load")])
         if isinstance(self.load, Constant) and self.load.value < 0.0:
             raise NestedError([Problem(("load",), f"must be >= 0, not {self.load.value:g}")])
         return self
