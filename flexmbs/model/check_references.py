@@ -82,7 +82,7 @@ def _another_contact(wheel: WheelCreep, contact: "Joint") -> str:
     if not isinstance(contact, Relation):
         return f"'{contact.name}' is a joint ({contact.kind}); read the relation of the contact, such as disc-on-plane"
     if isinstance(contact, RollingDisc):
-        for key in ("radius", "axis", *(["normal"] if contact.parent == wheel.frame_a else [])):
+        for key in ("radius", "rim", "axis", *(["normal"] if contact.parent == wheel.frame_a else [])):
             there, here = getattr(contact, key), getattr(wheel, key)
             if there != here:
                 return f"'{contact.name}' has another {key}, {there}, than this, {here}; give both the same"

@@ -530,7 +530,7 @@ def _creep(model: fm.Model, name: str, a: str, b: str, rng: Random) -> fm.WheelC
     touching = [joint for joint in model.joints.values() if joint.kind == "disc-on-plane"]
     if touching:
         disc = touching[0]
-        plane = {"radius": disc.radius, "axis": disc.axis, "normal": disc.normal}
+        plane = {"radius": disc.radius, "rim": disc.rim, "axis": disc.axis, "normal": disc.normal}
         return fm.WheelCreep(name, disc.parent, disc.child, contact=disc.name, **plane, **sizes)
     load = {"load": float(rng.uniform(5.0, 20.0))} if rng.random() < 0.5 else {"stiffness": 20.0, "damping": 1.0}
     return fm.WheelCreep(name, a, b, radius=0.4, axis=some_axis(rng), normal=some_axis(rng), **load, **sizes)

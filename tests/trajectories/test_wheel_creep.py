@@ -43,23 +43,27 @@ def test_forces_are_those_of_a_brush_model(slip: float) -> None:
     np.testing.assert_array_equal(out[:6], 0.0)
 
 
-def test_a_tread_has_a_potential() -> None:
+@pytest.mark.parametrize("rim", [0.0, 0.05])
+def test_a_tread_has_a_potential(rim: float) -> None:
     """The elastic force and moment are the gradient of ½ k depth², damping acts against the rate, and nothing pulls."""
-    creep = fm.WheelCreep("c", "ground", "b", stiffness=2e5, damping=500.0, axis=(0.1, 1, 0.2), **WHEEL)
+    creep = fm.WheelCreep("c", "ground", "b", stiffness=2e5, damping=500.0, axis=(0.1, 1, 0.2), rim=rim, **WHEEL)
     rng = np.random.default_rng(2)
 
     def energy(y: np.ndarray) -> float:
         axle = Rotation.from_rotvec(y[3:]).apply(np.array([0.1, 1.0, 0.2]) / np.sqrt(1.05))
         across = np.linalg.norm(np.array([0, 0, 1.0]) - axle[2] * axle)
-        return float(0.5 * 2e5 * max(0.3 * across - y[2], 0.0) ** 2)
+        return float(0.5 * 2e5 * max((0.3 - rim) * across + rim - y[2], 0.0) ** 2)
 
     for _ in range(5):
         y = np.array([*rng.normal(size=2), 0.26, *rng.normal(size=3) * [0.05, 0.8, 0.6]])
         out = evaluated(creep, Rotation.from_rotvec(y[3:]).as_matrix(), y[:3], np.zeros(3), np.zeros(3))
         slopes = [(energy(y + e) - energy(y - e)) / 2e-6 for e in 1e-6 * np.eye(6)]
         np.testing.assert_allclose(out[:6], -np.array(slopes), rtol=1e-5, atol=1e-3 * np.abs(out).max())
-    rising = evaluated(creep, np.eye(3), (0, 0, 0.2999), (0, 0, 3.0), np.zeros(3))
+    upright = fm.WheelCreep("c", "ground", "b", stiffness=2e5, damping=500.0, rim=rim, **WHEEL)
+    rising, pressed = (evaluated(upright, np.eye(3), (0, 0, 0.2999), (0, 0, speed), np.zeros(3)) for speed in (3.0, -0.01))
+    assert rising[2] == pytest.approx(20.0)
     np.testing.assert_allclose(rising[:3] + rising[6:9], 0.0, atol=1e-9)
+    np.testing.assert_allclose(pressed[:3] + pressed[6:9], [0.0, 0.0, 25.0], atol=1e-9)
 
 
 def car(steer: float, speed: float) -> fm.Model:

@@ -1,6 +1,6 @@
 """Creep force of a wheel on a plane: tyres, and wheels on rails.
 
-With the plane's normal n and the axle a, the contact point is c = −R m/|m| from the centre, m = n − (n·a) a; t₁ = a × n/|m| is
+With the plane's normal n and the axle a, the contact point is c = −(R − ρ) m/|m| − ρ n from the centre, m = n − (n·a) a; t₁ = a × n/|m| is
 the direction of the track and t₂ = n × t₁ the one across it. The velocity of the wheel's material there over the speed V of the
 centre along the track is the creepage ξ; with the coefficients C and the load N
 
@@ -25,7 +25,7 @@ from flexmbs.model.frames import OptionalJoint
 from flexmbs.model.laws import Constant, OptionalLaw
 
 GIVEN, READ, SPRING = range(3)  # what gives the load
-AXLE, RADIUS, ALONG, ACROSS, FRICTION, SLOW, TRAIL, STIFFNESS, DAMPING, SOURCE = 3, 6, 7, 8, 9, 10, 11, 12, 13, 14  # in p
+AXLE, RADIUS, ALONG, ACROSS, FRICTION, SLOW, TRAIL, STIFFNESS, DAMPING, SOURCE, RIM = 3, *range(6, 16)  # in p
 REACTION = 13  # in x
 FLAT = 1e-9  # sine of the angle between axle and normal
 
@@ -71,7 +71,8 @@ def contact_of(p, th):
     m = sub(n, scale(dot(n, axle), axle))
     sine = max(math.sqrt(dot(m, m)), FLAT)
     t1 = scale(1.0 / sine, cross(axle, n))
-    return sine, scale(-p[RADIUS] / sine, m), t1, cross(n, t1)
+    c = sub(scale((p[RIM] - p[RADIUS]) / sine, m), scale(p[RIM], n))
+    return sine, c, t1, cross(n, t1)
 
 
 @LawPart
@@ -158,7 +159,7 @@ class WheelCreep(BetweenFrames, kind="wheel-creep"):
     frame_b : frame
         Frame at the centre of the wheel, on the body that turns.
     radius : float [m]
-        Radius R of the wheel.
+        Radius R of the wheel, its largest one.
     along : float [N]
         Creep coefficient C₁ along the track: slip stiffness of a tyre, G a b C₁₁ of a rail.
     across : float [N]
@@ -173,6 +174,8 @@ class WheelCreep(BetweenFrames, kind="wheel-creep"):
         Radial stiffness: N = stiffness·depth + damping·rate, not below 0.
     damping : float [N s/m]
         Radial damping, with ``stiffness``.
+    rim : float [m]
+        Radius ρ of the round cross-section of the rim, 0 for a sharp edge.
     trail : float [m]
         Pneumatic trail t₀ at small creepages, which falls with (1 − x)³: a moment about the normal.
     slow : float [m/s]
@@ -196,6 +199,7 @@ class WheelCreep(BetweenFrames, kind="wheel-creep"):
     contact: OptionalJoint = None
     stiffness: OptionalPositive = None
     damping: Nonnegative = 0.0
+    rim: Nonnegative = 0.0
     trail: Nonnegative = 0.0
     slow: Positive = 0.1
     axis: Axis = "y"
@@ -217,7 +221,7 @@ class WheelCreep(BetweenFrames, kind="wheel-creep"):
         source = GIVEN if self.load is not None else READ if self.contact is not None else SPRING
         parameters = (
             *self.normal, *self.axis, self.radius, self.along, self.across, self.friction, self.slow, self.trail,
-            self.stiffness or 0.0, self.damping, float(source),
+            self.stiffness or 0.0, self.damping, float(source), self.rim,
         )  # fmt: skip
         load = self.load if self.load is not None else Constant(0.0)
         reads = () if self.contact is None else (self.contact,)
