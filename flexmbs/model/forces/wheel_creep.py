@@ -1,8 +1,9 @@
 """Creep force of a wheel on a plane: tyres, and wheels on rails.
 
-With the plane's normal n and the axle a, the contact point is c = −(R − ρ) m/|m| − ρ n from the centre, m = n − (n·a) a; t₁ = a × n/|m| is
-the direction of the track and t₂ = n × t₁ the one across it. The velocity of the wheel's material there over the speed V of the
-centre along the track is the creepage ξ; with the coefficients C and the load N
+With the plane's normal n and the axle a, the contact point is c = −(R − ρ) m/|m| − ρ n from the centre, m = n − (n·a) a, of a
+wheel of radius R with a rim of radius ρ; t₁ = a × n/|m| is the direction of the track and t₂ = n × t₁ the one across it. The
+velocity of the wheel's material there over the speed V of the centre along the track is the creepage ξ; with the coefficients C
+and the load N
 
     F = −μN [1 − (1 − x)³] C ξ/|C ξ|,   x = min(1, |C ξ|/(3 μN)),   M = t₀ (1 − x)³ C₂ ξ₂ (v·t₁)/V n about the contact point;
 
