@@ -15,6 +15,7 @@ import flexmbs as fm
 from flexmbs.model.frames import FrameRef
 from flexmbs.system.check import PASS
 from flexmbs.system.records import some_rows
+from flexmbs.time_stepping.run import Run
 
 pytestmark = pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning", "ignore::flexmbs.AssemblyWarning")
 
@@ -224,9 +225,7 @@ def test_runs_that_cannot_be_right(name):
 @pytest.mark.parametrize("make", [pendulums, four_bar])
 def test_results_that_were_changed(monkeypatch, make, place):
     """A modified number in one output: the states checked by the audit are those of steps, but the energy balance detects it."""
-    import flexmbs.studies.simulate as simulation
-
-    proper = simulation.Run.integrate
+    proper = Run.integrate
 
     def integrate(run, progress):
         ended = proper(run, progress)
@@ -235,7 +234,7 @@ def test_results_that_were_changed(monkeypatch, make, place):
                 values[len(values) // 2 :, -1] += 0.1 * max(1.0, np.abs(values).max())
         return ended
 
-    monkeypatch.setattr(simulation.Run, "integrate", integrate)
+    monkeypatch.setattr(Run, "integrate", integrate)
     solution = fm.simulate(make(), t_end=0.3, coordinates="absolute" if place == "lam" else "joint")
     assert solution.verdict != PASS
 

@@ -45,7 +45,7 @@ CALLS: dict[str, tuple[Call, str]] = {
     "class": (lambda fe: pp.CraigBampton(mode=3), "CraigBampton: has no argument 'mode'; did you mean 'modes'?"),
     "subclass": (lambda fe: pp.Rigid("x0", pos=(0, 0, 0)), "Rigid: has no argument 'pos'; known: axes, position, where"),
     "place": (lambda fe: pp.Rigid("x0", (0, 0, 0)), r"Rigid: takes 1 positional argument\(s\), 2 given; pass"),
-    "mesh for model": (lambda fe: pp.attach(MESH, []), "model: must be an FEModel, see assemble, not Mesh"),
+    "mesh for model": (lambda fe: pp.attach(MESH, []), "model: must be an FEModel, see assemble, not <Mesh of hex8"),
     "far mass": (
         lambda fe: pp.attach(fe, [pp.PointMass("x0", 1.0, position=(300.0, 0, 0))]),
         r"point mass: position \[300.0, 0.0, 0.0\] is 299.9 m from a part of 0.3022 m; give it in metres",
