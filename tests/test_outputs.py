@@ -50,7 +50,7 @@ def test_61_what_cannot_be_written_is_known_before_anything_is_computed(
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
     cases = [
-        (("-o", tmp_path / "folder"), 2, f"error: {tmp_path}/folder: is a folder, which an output would replace"),
+        (("--report", tmp_path / "folder"), 2, f"error: {tmp_path}/folder: is a folder, which an output would replace"),
         (("-o", tmp_path / "pipe"), 2, f"error: {tmp_path}/pipe: is a pipe, which an output would replace"),
         (("-o", "/dev/null"), 2, "error: /dev/null: is a device, which an output would replace"),
         (("--report", path.with_suffix(".h5")), 2, "is used for several outputs"),
