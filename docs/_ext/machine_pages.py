@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import flexmbs as fm
-from flexmbs.audit import audit, second_run
+from flexmbs.audit import second_run
 from flexmbs.exports.moving_surfaces import moving_surfaces
 from flexmbs.page.drawings import shaded
 from flexmbs.page.raster import Canvas, flat, ramp
@@ -18,7 +18,7 @@ from flexmbs.report.view import view
 
 SIZE = (900, 560)  # pixels
 DIRECTION = np.array([0.45, -1.0, 0.40])  # from which a machine is seen
-audit.LEAST = second_run.SECONDS = 20.0  # s: the whole audit on slow machines too, so that verdicts do not depend on these
+second_run.SECONDS = 20.0  # s: the whole second run on slow machines too, so that verdicts do not depend on these
 INSTANTS, FADED = (0.0, 0.35, 0.7), 0.72  # shares of the run, and of white in all but the last
 SCENES = Path(__file__).resolve().parents[1] / "_build" / "machines"  # pages in three dimensions, copied as they are
 HEIGHT = 640  # pixels of the scene

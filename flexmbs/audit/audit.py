@@ -1,4 +1,4 @@
-"""All checks of a run that evaluate the equations or use the integrator's records, within a share of the run's time."""
+"""All checks of a run that evaluate the equations or use the integrator's records."""
 
 import time
 import warnings
@@ -21,12 +21,9 @@ from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import PASS, WARN, Check
 from flexmbs.time_stepping.run import Run
 
-SHARE, LEAST = 0.05, 0.02  # of the run's time; seconds
-
 
 def audited(solution: SolutionData, run: Run) -> tuple[Check, ...]:
     """The checks of a solution with at least one output."""
-    budget = max(LEAST, SHARE * float(solution.statistics["solve_seconds"]))
     found = [*step_error(solution, run), *work_within_steps(solution, run), *forcing(solution)]
     found += [*contact_duration(solution), *impact_order(solution), *event_steps(solution, run)]
     found += [
@@ -39,16 +36,16 @@ def audited(solution: SolutionData, run: Run) -> tuple[Check, ...]:
     found += instants_of_samples(solution)
     found += _attempted("Functions of constraints", lambda: coupling_rates(solution))
     found += _attempted("Functions of contacts", lambda: contact_rates(solution))
-    found += _attempted("Second opinion", lambda: _by_other_equations(solution, run, budget))
+    found += _attempted("Second opinion", lambda: _by_other_equations(solution, run))
     found += _attempted("Second run", lambda: second_run(solution, run))
     solution.statistics["audit_seconds"] = time.perf_counter() - begun
     return tuple(found)
 
 
-def _by_other_equations(solution: SolutionData, run: Run, budget: float) -> list[Check]:
+def _by_other_equations(solution: SolutionData, run: Run) -> list[Check]:
     """The checks at sampled states."""
     mine = sampled(solution, run)
-    return [*second_opinion(solution, mine, run, budget), *reduction(mine), *load_spectrum(solution)]
+    return [*second_opinion(solution, mine, run), *reduction(mine), *load_spectrum(solution)]
 
 
 def _attempted(title: str, checks: Callable[[], list[Check]]) -> list[Check]:

@@ -6,7 +6,6 @@ M ṡ = k + Gᵀλ, G ṡ = γ by its block-sparse factorization: without recurs
 omission of a fast path or a wrong path variable shows as a difference of accelerations.
 """
 
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -29,7 +28,6 @@ from flexmbs.system.trajectory import RunInfo, Trajectory
 from flexmbs.time_stepping.records import facts, make_outputs
 from flexmbs.time_stepping.run import Run
 
-LEAST_STATES = 3
 LIMITS = (1e-4, 1e-2)  # of the largest acceleration or force
 DRIFTING = (1e-2, 1e-1)  # upper limit if velocities drift off the constraints
 WITHIN = (2e-3, 3e-2)  # at states within steps of methods that satisfy constraints at their ends
@@ -55,12 +53,12 @@ class Difference(NamedTuple):
     t: float
 
 
-def second_opinion(solution: SolutionData, mine: SolutionData, run: Run, budget: float) -> list[Check]:
-    """Checks of accelerations, reactions and joint angles at the states ``mine``, in about ``budget`` seconds."""
+def second_opinion(solution: SolutionData, mine: SolutionData, run: Run) -> list[Check]:
+    """Checks of accelerations, reactions and joint angles at the states ``mine``."""
     turns = turned(solution) or uncounted(solution, run)
     if len(solution.t) < 2:
         return turns
-    theirs = _judged(mine, budget) if len(mine.t) else None
+    theirs = _judged(mine) if len(mine.t) else None
     if theirs is None:
         return turns
     bodies = {name: mine.body(name) for name in mine.bodies}
@@ -101,19 +99,15 @@ def sampled(solution: SolutionData, run: Run) -> SolutionData:
     return _solution(solution.compiled, out, solution)
 
 
-def _judged(mine: SolutionData, budget: float) -> SolutionData | None:
-    """The states in the other coordinates, until the time budget is used, at least three; None if there are none."""
-    begun = time.perf_counter()
+def _judged(mine: SolutionData) -> SolutionData | None:
+    """The states in the other coordinates, all of them: verdicts do not depend on the machine. None where one has none."""
     source = mine.compiled
     other = "absolute" if source.topology.coordinates == "joint" else "joint"
     target = compile_model(source.model, other).with_initial_constants(source.initial_constants)
     first = start_coordinates(target)
     state_at, work = _converted(mine, target), make_work(target.system, first)
     out = Trajectory(*make_outputs(mine.t, facts(target), len(first)))
-    count = 0
     for k, t in enumerate(mine.t):
-        if count >= LEAST_STATES and time.perf_counter() - begun > budget:
-            break
         state = state_at(k)
         start_from(work, state.beta)
         settled = settle(target, work, float(t), state.q, state.s, state.z)
@@ -121,9 +115,7 @@ def _judged(mine: SolutionData, budget: float) -> SolutionData | None:
             return None
         out.q[k], out.s[k], out.sd[k], out.lam[k] = state.q, state.s, settled.sd, settled.lam
         out.z[k], out.beta[k] = state.z, work.beta[:-SPARE]
-        count = k + 1
-    shortened = Trajectory(*(values[:count] for values in out))
-    return _solution(target, shortened, mine)
+    return _solution(target, out, mine)
 
 
 def _solution(compiled: Compiled, trajectory: Trajectory, of: SolutionData) -> SolutionData:
