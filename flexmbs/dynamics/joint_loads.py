@@ -20,7 +20,7 @@ import math
 
 from flexmbs._jit import part
 from flexmbs.algebra.se3 import wrench_to_parent
-from flexmbs.algebra.small import ZERO3, add, dot, load3_at, load9_at, mul, neg, scale, store3_at, sub
+from flexmbs.algebra.small import ZERO3, add, cross, dot, load3_at, load9_at, mul, neg, scale, store3_at, sub
 from flexmbs.dynamics.constraints import constraint_wrench, six_apply, six_dot, six_increase, six_normalize
 from flexmbs.system.records import SETTLED, UNBOUNDED
 
@@ -98,23 +98,28 @@ def loads_of_cut(system, work, f, lam):
 @part
 def transmitted(system, work, r):
     """(f, n) on the declared child of primary joint ``r`` of the readings, at its frame and in its axes, that the inward sweep
-    has left, without the part along the free directions."""
+    has left, without the part along the free directions there."""
     i, basis, motion = system.readings.body[r], work.loads.free, work.motion
-    n = system.tree.nv[i]
+    R, x = load9_at(motion.Rj, i, 0), load3_at(motion.xj, i, 0)
+    turned = system.readings.reversed[r] == 1
     force, moment = load3_at(motion.through, i, 0), load3_at(motion.through, i, 3)
-    for a in range(6 * n):
-        basis[r, a] = motion.directions[i, a]
-    for a in range(n):
+    if turned:
+        force, moment = wrench_to_parent(R, x, force, moment)
+        force, moment = neg(force), neg(moment)
+    for a in range(system.tree.nv[i]):
         row = 6 * a
+        v, w = load3_at(motion.directions, i, row), load3_at(motion.directions, i, row + 3)
+        if turned:
+            w = mul(R, w)
+            v = add(mul(R, v), cross(x, w))
+        store3_at(basis, r, row, v)
+        store3_at(basis, r, row + 3, w)
         for b in range(a):
             six_increase(basis, r, row, -six_dot(basis, r, row, basis, 6 * b), 6 * b)
         six_normalize(basis, r, row)
         work_along = six_apply(basis, r, row, force, moment)
         force = sub(force, scale(work_along, load3_at(basis, r, row)))
         moment = sub(moment, scale(work_along, load3_at(basis, r, row + 3)))
-    if system.readings.reversed[r] == 1:
-        force, moment = wrench_to_parent(load9_at(motion.Rj, i, 0), load3_at(motion.xj, i, 0), force, moment)
-        return neg(force), neg(moment)
     return force, moment
 
 

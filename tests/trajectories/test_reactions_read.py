@@ -126,3 +126,26 @@ def test_reading_is_checked() -> None:
     for study in (fm.linearize, fm.statics):
         with pytest.raises(fm.InputError, match="no forces on frames that read them"):
             study(block(sole))
+
+
+@numba.njit
+def by_moment(t, r, A, v, w, reactions):  # type: ignore[no-untyped-def]
+    return -0.1 * reactions[0, 4], 0.0, 0.0, 0.0, -0.1 * reactions[0, 4], 0.0
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_what_a_force_along_a_freedom_leaves_to_the_joint(turned: bool) -> None:
+    """A joint force acts at the frame of the child, so that the moment of the constraint is the same in all coordinates."""
+    model = fm.Model("slides", gravity=(0, 0, -G), frames={"post": (0, 0, 0.4)})
+    model.add(fm.RigidBody("plate", mass=MASS, inertia=(INERTIA,) * 3, com=(0.1, 0, 0.2)))
+    ends = ("plate", model.ground["post"]) if turned else (model.ground["post"], "plate")
+    model.add(fm.Translation("slides", *ends, q0=(0.3, 0.0, -0.2)))
+    model.add(fm.JointTorque("pull", "slides", 5.0, coordinate=0))
+    model.add(fm.JointTorque("lift", "slides", 7.0, coordinate=2))
+    model.add(fm.UserForce("reading", "plate", by_moment, reads=["slides"]))
+    joint, absolute = (
+        fm.simulate(model, t_end=0.1, output_step=0.05, coordinates=coordinates, rtol=1e-9, atol=1e-11)
+        for coordinates in ("joint", "absolute")
+    )
+    np.testing.assert_allclose(joint.body("plate").acceleration, absolute.body("plate").acceleration, rtol=1e-6)
+    assert joint.verdict == "PASS"
