@@ -48,7 +48,8 @@ model:
 * Unsupported combinations are rejected by an `InputError` or `SolverError` with one line per problem; warnings are those of the
 package.
 
-`python reports/differential/study.py --only SEED` repeats one model.
+`python reports/differential/study.py --only SEED` repeats one model. A seed gives another model where
+kinds were registered since its commit.
 """
 
 
