@@ -86,13 +86,11 @@ def _limits(solution: SolutionData, linear: float) -> tuple[float, float]:
 
 
 def sampled(solution: SolutionData, run: Run) -> SolutionData:
-    """The states stored by the run for the audit, the extreme one first; except those with closed rigid
-    contacts and those after jumps of prescribed velocities."""
+    """The states stored by the run for the audit, except those with closed rigid contacts and those after jumps of prescribed
+    velocities."""
     samples = run.context.samples
-    order = [len(samples.t) - 1, *range(0, len(samples.t) - 1, 5), *range(len(samples.t) - 1)]
-    times = list(dict.fromkeys(order))
     usable = (samples.t >= 0.0) & (samples.closed == 0) & np.isfinite(samples.sd).all(axis=1) & ~disturbed(solution, samples.t)
-    pick = [k for k in times if usable[k]]
+    pick = np.flatnonzero(usable)
     out = Trajectory(*make_outputs(samples.t[pick], run.facts, samples.beta.shape[1]))
     for name in ("q", "s", "sd", "lam", "z", "beta"):
         getattr(out, name)[:] = getattr(samples, name)[pick]

@@ -304,9 +304,15 @@ def prescribed_power(system, work, q):
 @part
 def constraint_wrench(cuts, cut, k, lam):
     """(f, n) = 𝒯ᵀ λ of cut joint k, driven coordinates included, axes of the child's frame (N, N m)."""
+    return wrench_of_rows(cuts, cut, k, lam, cuts.rows[k])
+
+
+@part
+def wrench_of_rows(cuts, cut, k, lam, count):
+    """(f, n) = 𝒯ᵀ λ of the first ``count`` rows of cut joint k: those that close it come before those of its drives."""
     f = ZERO3
     n = ZERO3
-    for a in range(cuts.rows[k]):
+    for a in range(count):
         y = lam[cuts.row[k] + a]
         f = add(f, scale(y, load3_at(cut.covectors, k, 6 * a)))
         n = add(n, scale(y, load3_at(cut.covectors, k, 6 * a + 3)))

@@ -21,11 +21,11 @@ from flexmbs.dynamics.frames import apply_pair, apply_wrench, frame_twist, keep_
 from flexmbs.dynamics.joints import relative_pose, relative_twist
 from flexmbs.dynamics.joint_loads import loads_of_cut
 from flexmbs.dynamics.law_calls import call_law, given_values
+from flexmbs.system.callbacks import FRAME_ARGUMENTS
 from flexmbs.system.records import POWER_FORCES, POWER_LOSS
 
 SLOPE_STEP = 1e-6
 LOADED_ARGUMENTS = 7  # t, x, v and the loads of the joint, for functions that take them
-FRAME_ARGUMENTS = 19  # t, r, A, v, ω
 
 
 @part

@@ -21,7 +21,7 @@ import math
 from flexmbs._jit import part
 from flexmbs.algebra.se3 import wrench_to_parent
 from flexmbs.algebra.small import ZERO3, add, cross, dot, load3_at, load9_at, mul, neg, scale, store3_at, sub
-from flexmbs.dynamics.constraints import constraint_wrench, six_apply, six_dot, six_increase, six_normalize
+from flexmbs.dynamics.constraints import constraint_wrench, six_apply, six_dot, six_increase, six_normalize, wrench_of_rows
 from flexmbs.system.records import SETTLED, UNBOUNDED
 
 BEFORE, LAST_SWEEP = 6, 12  # columns of wrenches that are read: at the accelerations before, at the sweep before
@@ -124,24 +124,13 @@ def transmitted(system, work, r):
 
 
 @part
-def closing_wrench(system, work, k, lam):
-    """(f, n) = 𝒯ᵀλ of the rows that close cut joint k, those of its drives left out, axes of the child's frame."""
-    cuts, covectors = system.cuts, work.cut.covectors
-    force, moment = ZERO3, ZERO3
-    for a in range(cuts.closed[k]):
-        y = lam[cuts.row[k] + a]
-        force = add(force, scale(y, load3_at(covectors, k, 6 * a)))
-        moment = add(moment, scale(y, load3_at(covectors, k, 6 * a + 3)))
-    return force, moment
-
-
-@part
 def read_cuts(system, work, lam):
     """Wrenches of cut joints that are read; those of primary joints, which follow from the sweep, begin without any."""
     for r in range(system.readings.body.shape[0]):
         force, moment = ZERO3, ZERO3
         if system.readings.cut[r] >= 0:
-            force, moment = closing_wrench(system, work, system.readings.cut[r], lam)
+            k = system.readings.cut[r]
+            force, moment = wrench_of_rows(system.cuts, work.cut, k, lam, system.cuts.closed[k])
         store3_at(work.loads.read, r, 0, force)
         store3_at(work.loads.read, r, 3, moment)
         for a in range(6):

@@ -42,27 +42,18 @@ def _locked(path: Path, kind: str) -> Iterator[None]:
     """The lock of one output."""
     check_target(path)
     check_kind(path, kind)
-    lock = path.with_name(f".{path.name}.lock")
+    with locked_by(path.with_name(f".{path.name}.lock"), path):
+        yield
+
+
+@contextlib.contextmanager
+def locked_by(lock: Path, path: Path) -> Iterator[None]:
+    """``path`` locked by the file ``lock`` against other runs while the block runs. Raises InputError if another run holds it,
+    MachineError."""
     try:
         file = _taken(lock, path)
     except OSError as error:
         raise unwritable(path, error) from error
-    try:
-        yield
-    finally:
-        with contextlib.suppress(OSError):
-            lock.unlink()
-        os.close(file)
-
-
-@contextlib.contextmanager
-def locked_folder(folder: Path, name: str) -> Iterator[None]:
-    """A folder locked against other runs while the block runs. Raises InputError if another run holds it, MachineError."""
-    lock = folder / name
-    try:
-        file = _taken(lock, folder)
-    except OSError as error:
-        raise unwritable(folder, error) from error
     try:
         yield
     finally:

@@ -37,7 +37,7 @@ from flexmbs.errors import InputError, MachineError, SolverError, shown
 from flexmbs.files.framed_log import write_bytes
 from flexmbs.files.inputs import opened, read_bytes
 from flexmbs.files.output import made_folder, whole_file, write_text
-from flexmbs.files.reserve import locked_folder
+from flexmbs.files.reserve import locked_by
 from flexmbs.integrators.integrator import is_number
 from flexmbs.integrators.run_context import DONE, REACHED, TIME
 from flexmbs.results.output_log import OutputLog, Rows, fields_of, read_rows, row_bytes, rows
@@ -114,7 +114,7 @@ class RunFolder:
         if folder.exists() and not folder.is_dir():
             raise InputError(f"{folder}: is a file; give the name of a folder")
         made_folder(folder)
-        with locked_folder(folder, LOCK):
+        with locked_by(folder / LOCK, folder):
             there = (folder / RECORD).exists()
             if there and not self.resume:
                 raise InputError(f"{folder}: holds a run; continue it with --resume (resume=True), or choose another folder")

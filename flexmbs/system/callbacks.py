@@ -246,7 +246,7 @@ def _no_numbers(values: Any, n: int) -> str:
 
 def _text(function: Callable[..., Any], x: np.ndarray, n_out: int) -> str:
     """The call with its first arguments: time, then coordinate and velocity, or position."""
-    place = len(x) in (FRAME_ARGUMENTS, POSE_ARGUMENTS)
+    place = n_out == 6 or len(x) in (FRAME_ARGUMENTS, POSE_ARGUMENTS)
     names = ("t", "x", "y", "z") if place else ("t",) if n_out == 3 else ("t", "x", "v")
     shown = ", ".join(f"{key} = {value:.6g}" for key, value in zip(names, x))
     return f"{getattr(function, '__name__', 'function')}({shown})"

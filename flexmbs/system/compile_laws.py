@@ -8,7 +8,7 @@ import numpy as np
 
 from flexmbs.errors import InputError, shown
 from flexmbs.model.laws import Constant, Function, Ramp, Sine, SmoothStep, Table, TimeLaw, function_state
-from flexmbs.system.callbacks import Callbacks, loaded_spread, reading_spread, sampled_spread
+from flexmbs.system.callbacks import FRAME_ARGUMENTS, Callbacks, loaded_spread, reading_spread, sampled_spread
 from flexmbs.system.records import LAW_CONSTANT, LAW_FUNCTION, LAW_RAMP, LAW_SINE, LAW_SMOOTH, LAW_TABLE, Laws
 
 
@@ -48,13 +48,8 @@ def _sampled_body(function: Callable[..., Any], x: np.ndarray) -> Any:
 
 def _wrench_body(function: Callable[..., Any], x: np.ndarray) -> Any:
     given = x.copy()  # what the function may keep or change
-    return function(float(given[0]), given[1:4], given[4:13], given[13:16], given[16:])
-
-
-def _reading_body(function: Callable[..., Any], x: np.ndarray) -> Any:
-    given = x.copy()
-    motion = float(given[0]), given[1:4], given[4:13], given[13:16], given[16:19]
-    return function(*motion, given[19:].reshape(-1, 6))
+    reactions = [given[FRAME_ARGUMENTS:].reshape(-1, 6)] if len(given) > FRAME_ARGUMENTS else []
+    return function(float(given[0]), given[1:4], given[4:13], given[13:16], given[16:19], *reactions)
 
 
 class LawTable:
@@ -99,10 +94,8 @@ class LawTable:
 
     def wrench(self, name: str, function: Callable[..., Any], readings: int = 0) -> int:
         """Number of a user's force and torque f(t, r, A, v, ω), or f(t, r, A, v, ω, reactions (n, 6)) of n ``readings``."""
-        if readings == 0:
-            return self._add(LAW_FUNCTION, [], self.callbacks.address(name, function, _wrench_body, 19, 6))
-        n, spread = 19 + 6 * readings, reading_spread(function)
-        return self._add(LAW_FUNCTION, [], self.callbacks.address(name, function, _reading_body, n, 6, spread))
+        n, spread = FRAME_ARGUMENTS + 6 * readings, reading_spread(function) if readings else None
+        return self._add(LAW_FUNCTION, [], self.callbacks.address(name, function, _wrench_body, n, 6, spread))
 
     def pose(self, address: int) -> int:
         """Number of a user's function of a relative pose, by its address."""

@@ -97,18 +97,25 @@ def creep(p, load, forward, slip):
     return f1, f2, speed, part, left
 
 
+@LawPart
+def rolling(p, u, x):
+    """The contact of `contact_of`, the load of `load_of`, the speed of the centre along the track, the creep of `creep`"""
+    n, th, v = load3(p, 0), load3(x, 4), load3(x, 7)
+    contact = contact_of(p, th)
+    _, c, t1, t2 = contact
+    touching = add(v, cross(load3(x, 10), c))
+    pressed, forward = load_of(p, u, x, th, c, -dot(n, touching)), dot(v, t1)
+    return contact, pressed, forward, creep(p, pressed[0], forward, (dot(touching, t1), dot(touching, t2)))
+
+
 @nonlinear_law
 def wheel_creep(p, u, x, out):
     """Force and moment on the wheel in axes of a: elastic ones of the tread, dissipative ones of its damping and of creep"""
-    n, th, v = load3(p, 0), load3(x, 4), load3(x, 7)
-    sine, c, t1, t2 = contact_of(p, th)
-    touching = add(v, cross(load3(x, 10), c))
-    load, elastic = load_of(p, u, x, th, c, -dot(n, touching))
-    forward = dot(v, t1)
-    f1, f2, speed, part, left = creep(p, load, forward, (dot(touching, t1), dot(touching, t2)))
+    (sine, c, t1, t2), (load, elastic), forward, (f1, f2, speed, part, left) = rolling(p, u, x)
+    n = load3(p, 0)
     force = scale(elastic, n)
     store3(out, 0, force)
-    store3(out, 3, conjugate(th, cross(c, force)))
+    store3(out, 3, conjugate(load3(x, 4), cross(c, force)))
     damped = load - elastic if p[SOURCE] == SPRING else 0.0
     force = add(scale(damped, n), add(scale(-part * f1, t1), scale(-part * f2, t2)))
     store3(out, 6, force)
@@ -120,12 +127,8 @@ def wheel_creep(p, u, x, out):
 @wheel_creep.slopes
 def wheel_creep_slopes(p, u, x, out):
     """Symmetric parts: k g gᵀ of the tread, damping Σ d g gᵀ, g = (t, c × t) for the velocity of the contact point along t"""
-    n, th, v = load3(p, 0), load3(x, 4), load3(x, 7)
-    _, c, t1, t2 = contact_of(p, th)
-    touching = add(v, cross(load3(x, 10), c))
-    load, elastic = load_of(p, u, x, th, c, -dot(n, touching))
-    _, _, speed, part, _ = creep(p, load, dot(v, t1), (dot(touching, t1), dot(touching, t2)))
-    pressed = 1.0 if elastic > 0.0 and load > 0.0 else 0.0
+    (_, c, t1, t2), (load, elastic), _, (_, _, speed, part, _) = rolling(p, u, x)
+    n, pressed = load3(p, 0), 1.0 if elastic > 0.0 and load > 0.0 else 0.0
     along_direction(out, 0, pressed * p[STIFFNESS], n, c)
     along_direction(out, 36, pressed * p[DAMPING], n, c)
     along_direction(out, 36, part * p[ALONG] / speed, t1, c)

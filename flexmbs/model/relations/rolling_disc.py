@@ -98,17 +98,6 @@ class DiscOnPlane(RollingDisc, kind="disc-on-plane"):
 
     The contact of `RollingDisc` alone, one holonomic equation: for wheels with `WheelCreep`, or that lie on rails or rollers. It
     holds the wheel down, too: where it would lift, the reaction pulls and a `WheelCreep` that reads it has no force.
-
-    Parameters
-    ----------
-    radius : float [m]
-        Largest distance of the tread from the axle.
-    rim : float [m]
-        Radius of the round cross-section of the rim, 0 for a sharp edge.
-    axis : direction
-        Axle in the child frame.
-    normal : direction
-        Normal of the plane in the parent frame, towards the wheel.
     """
 
     @property
