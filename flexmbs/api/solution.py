@@ -108,6 +108,13 @@ class Solution(SolutionData):
 
         write_histories(self.body(body).stress.history(nodes), path)
 
+    def stress_to_uff(self, path: str | os.PathLike[str], body: str, nodes: int | Iterable[int]) -> None:
+        """Write the stress histories of `stress_to_csv` as a universal file (.uff, datasets 164 and 58), which fatigue and test
+        programs read. Raises InputError, and MachineError without pyuff."""
+        from flexmbs.durability.histories import write_universal
+
+        write_universal(self.body(body).stress.history(nodes), path, self.model.name)
+
     def to_mat(self, path: str | os.PathLike[str]) -> None:
         """Write a MAT-file (version 5) with the arrays of `to_xarray`, names and units. Raises InputError, MachineError."""
         from flexmbs.exports.matlab import write_mat

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
+from flexmbs.files.universal import DIRECTIONS
 from flexmbs.signals.arguments import FloatArray, chosen_names, number_list
 
 if TYPE_CHECKING:
@@ -84,6 +86,25 @@ class FrequencyResponse:
         i = self.inputs.index(chosen_names([self.inputs[0] if input is None else input], self.inputs, "input")[0])
         return self.values[int(np.argmin(np.abs(self.f - f))), :, i]
 
+    def to_uff(self, path: str | os.PathLike[str]) -> None:
+        """Write all elements as a universal file (.uff, datasets 164 and 58), which modal and test programs read.
+
+        Every place of an output or input is a node, numbered in their order, its direction that of the axis x, y or z; names are
+        in the first text of each function. Raises InputError, and MachineError without pyuff."""
+        from flexmbs.files.universal import FREQUENCY, FREQUENCY_RESPONSE, End, NodalFunction, write_functions
+
+        ends = [_place_and_direction(name) for name in (*self.outputs, *self.inputs)]
+        order = list(dict.fromkeys(place for place, _ in ends))
+        nodes = [(order.index(place) + 1, direction) for place, direction in ends]
+        count = len(self.outputs)
+        functions = []
+        for o, output in enumerate(self.outputs):
+            for i, input in enumerate(self.inputs):
+                response, excitation = End(self.output_units[o], *nodes[o]), End(self.input_units[i], *nodes[count + i])
+                curve = FREQUENCY, self.f, self.values[:, o, i]
+                functions.append(NodalFunction(f"{output} / {input}", FREQUENCY_RESPONSE, *curve, response, excitation))
+        write_functions(path, "frequency response", functions)
+
     @property
     def plot(self) -> FrequencyPlots:
         """Figures: ``bode()``, ``nyquist()``, ``nichols()``."""
@@ -97,6 +118,12 @@ class FrequencyResponse:
     def _place(self, output: Any, input: Any) -> tuple[int, int]:
         (o,), (i,) = chosen_names([output], self.outputs, "output"), chosen_names([input], self.inputs, "input")
         return self.outputs.index(o), self.inputs.index(i)
+
+
+def _place_and_direction(name: str) -> tuple[str, int]:
+    """Of a port's name, ``position arm/tip x``, the place arm/tip and the number of the axis; 0 without one."""
+    place, _, axis = name.partition(" ")[2].rpartition(" ")
+    return (place, DIRECTIONS[axis]) if place and axis in DIRECTIONS else (name.partition(" ")[2], 0)
 
 
 def transfer(

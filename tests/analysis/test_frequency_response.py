@@ -1,5 +1,7 @@
 """Frequency responses against closed forms of oscillators, and of a cantilever against the full finite-element model."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -193,3 +195,21 @@ def test_a_shaft_across_springs_of_the_ground_is_not_steady() -> None:
 
     assert shaft((500.0, 500.0)).steady
     assert not shaft((500.0, 700.0)).steady
+
+
+def test_universal_file_for_modal_programs(tmp_path: Path) -> None:
+    """Read back by pyuff: two outputs at two places, one input, complex receptances at uneven frequencies."""
+    pyuff = pytest.importorskip("pyuff")
+    model = two_masses()[0]
+    places = [("position", name, "x") for name in ("first", "second")]
+    found = fm.linearize(model, inputs=[("force", "second", "x")], outputs=places).response(np.geomspace(0.1, 5.0, 50))
+    found.to_uff(tmp_path / "response.uff")
+    units, *read = pyuff.UFF(str(tmp_path / "response.uff")).read_sets()
+    assert (units["type"], units["units_code"]) == (164, 1)
+    assert [each["id1"].strip() for each in read] == [f"position {name} x / force second x" for name in ("first", "second")]
+    for o, each in enumerate(read):
+        assert (each["func_type"], each["abscissa_spec_data_type"]) == (4, 18)
+        assert (each["rsp_node"], each["rsp_dir"], each["ref_node"], each["ref_dir"]) == (o + 1, 1, 2, 1)
+        assert (each["ordinate_axis_units_lab"].strip(), each["orddenom_axis_units_lab"].strip()) == ("m", "N")
+        np.testing.assert_array_equal(each["x"], found.f)
+        np.testing.assert_array_equal(each["data"], found.values[:, o, 0])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
+from flexmbs.durability.histories import COMPONENTS
 from preprocess import CraigBampton, Isotropic, Rigid, box_mesh, reduce
 
 LENGTH, WIDTH, HEIGHT = 1.0, 0.06, 0.04
@@ -123,3 +124,19 @@ def test_bad_arguments(cyclic: fm.Solution) -> None:
         fm.fatigue(cyclic, "arm", curve, nodes=[1], hottest=3)
     with pytest.raises(fm.InputError, match="node 123456 of body 'arm' has no stress"):
         fm.fatigue(cyclic, "arm", curve, nodes=[123456])
+
+
+def test_histories_as_universal_file(cyclic: fm.Solution, tmp_path: Path) -> None:
+    """Read back by pyuff: units SI, one function for each component, on the times of the run."""
+    pyuff = pytest.importorskip("pyuff")
+    view = cyclic.body("arm").stress
+    node = view.nearest(TOP)
+    cyclic.stress_to_uff(tmp_path / "stress.uff", "arm", [node])
+    units, *found = pyuff.UFF(str(tmp_path / "stress.uff")).read_sets()
+    assert units["units_code"] == 1
+    assert [each["id1"].strip() for each in found] == [f"stress {name} node {node}" for name in (*COMPONENTS, "von Mises")]
+    for c, each in enumerate(found[:6]):
+        assert (each["func_type"], each["rsp_node"], each["ordinate_spec_data_type"]) == (1, node, 2)
+        assert each["ordinate_axis_units_lab"].strip() == "Pa"
+        np.testing.assert_array_equal(each["data"], view.history(node).stress[:, 0, c])
+        np.testing.assert_allclose(each["x"], cyclic.t, atol=1e-3 * (cyclic.t[1] - cyclic.t[0]))
