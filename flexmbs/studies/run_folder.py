@@ -6,9 +6,9 @@ The path of the data. The compiled loop writes outputs into the arrays of the ru
 second, new rows are appended to the log (`flexmbs.results.output_log`), which survives the end of the process, and about every
 second the log is flushed to the disk, which survives a power cut. A checkpoint is the state of the run
 (`flexmbs.time_stepping.run_state`) in an NPZ file; it replaces the last one atomically, after the log is on the disk: it never
-tells of outputs that are not there. Resuming compares model, parts, options and versions with those in run.json, reads the
-rows, restores the state and goes on; rows behind the checkpoint are computed again and must be the same. The solution is
-written at the end from the rows of the log.
+tells of outputs that are not there. Resuming compares model, parts, the code of user functions, options and versions with those
+in run.json, reads the rows, restores the state and goes on; rows behind the checkpoint are computed again and must be the same.
+The solution is written at the end from the rows of the log.
 """
 
 import contextlib
@@ -40,6 +40,7 @@ from flexmbs.files.output import made_folder, whole_file, write_text
 from flexmbs.files.reserve import locked_by
 from flexmbs.integrators.integrator import is_number
 from flexmbs.integrators.run_context import DONE, REACHED, TIME
+from flexmbs.model.function_code import code_digest, functions_of
 from flexmbs.results.output_log import OutputLog, Rows, fields_of, read_rows, row_bytes, rows
 from flexmbs.studies.prepared import Prepared
 from flexmbs.system.names import velocity_names
@@ -310,6 +311,7 @@ def identity(ready: Prepared) -> dict[str, Any]:
     return {
         "model": hashlib.sha256(model.to_toml(complete=False).encode()).hexdigest(),
         **{f"part of body '{name}'": data.digest for name, data in run.compiled.data.items()},
+        **{f"function {place}": code_digest(function) for place, function in functions_of(model)},
         "start": digest.hexdigest(),
         "options": {
             "t_end": float(ready.chosen["t_end"]), "output_step": ready.chosen["output_step"],
@@ -321,9 +323,11 @@ def identity(ready: Prepared) -> dict[str, Any]:
 
 
 def _options(key: str, of: Any) -> dict[str, str]:
-    """Name and options of a formalism or an integrator; functions by their names."""
+    """Name and options of a formalism or an integrator; functions by their code."""
     values = {field.name: getattr(of, field.name) for field in dataclasses.fields(of)}
-    return {key: of.name} | {f"{key}.{name}": getattr(value, "__qualname__", repr(value)) for name, value in values.items()}
+    return {key: of.name} | {
+        f"{key}.{name}": code_digest(value) if callable(value) else repr(value) for name, value in values.items()
+    }
 
 
 def _sources() -> str:

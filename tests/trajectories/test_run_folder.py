@@ -84,6 +84,20 @@ def test_the_folder_holds_the_run(tmp_path: pathlib.Path, whole: fm.Solution) ->
     same(run(tmp_path / "run"), whole)
 
 
+def test_an_edited_user_function_is_named(tmp_path: pathlib.Path) -> None:
+    """Its name is the same, what it computes is not."""
+
+    def pushed(stiffness: float) -> fm.Model:
+        model = pendulum()
+        model.add(fm.JointTorque("spring", "hinge", fm.Function(lambda t: -stiffness * t)))
+        return model
+
+    run(tmp_path / "run", pushed(3.0))
+    assert run(tmp_path / "run", pushed(3.0)).run.finished
+    with pytest.raises(fm.InputError, match=r"run.json: function forces\.spring\.law\S* was '[0-9a-f.]+', is "):
+        run(tmp_path / "run", pushed(4.0))
+
+
 def test_a_folder_is_not_taken_for_another_run(tmp_path: pathlib.Path) -> None:
     """Row 41: what differs is named; a run is not overwritten, nor other files."""
     run(tmp_path / "run")

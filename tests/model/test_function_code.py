@@ -1,0 +1,97 @@
+"""The digest of user functions follows what they compute: code, constants, enclosed values and the functions that they call."""
+
+import functools
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+
+import flexmbs as fm
+from flexmbs.model.function_code import code_digest, functions_of
+
+SOURCE = """
+import numpy as np
+GAIN, TABLE, KINDS = 2.0, np.array([1.0, 2.0]), {"a", "b", "c"}
+def helper(x):
+    return x * x
+def law(t, x, v, *, limit=3.0):
+    return min(limit, GAIN * helper(x)) + TABLE[0] * np.sin(t) + (v in {"a", "b", "c", "d"})
+"""
+
+
+def made(source: str) -> Callable[..., Any]:
+    space: dict[str, Any] = {"__name__": "user"}
+    exec(compile(source, "user.py", "exec"), space)
+    return space["law"]
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [("GAIN * helper", "GAIN + helper"), ("x * x", "x * x * x"), ("GAIN, TABLE, KINDS = 2.0", "GAIN, TABLE, KINDS = 2.5"),
+     ("[1.0, 2.0]", "[1.0, 2.1]"), ("limit=3.0", "limit=4.0"), ("np.sin", "np.cos")],
+)  # fmt: skip
+def test_every_change_of_the_computation_is_seen(old: str, new: str) -> None:
+    assert code_digest(made(SOURCE)) == code_digest(made("\n# a remark\n" + SOURCE))
+    assert code_digest(made(SOURCE.replace(old, new))) != code_digest(made(SOURCE))
+
+
+def test_it_is_the_same_in_another_process() -> None:
+    """Orders of sets change with the seed of the hashes; addresses with the process."""
+    program = "from flexmbs.model.function_code import code_digest\nspace = {'__name__': 'user'}\n"
+    program += f"exec(compile({SOURCE!r}, 'user.py', 'exec'), space)\nprint(code_digest(space['law']))"
+    commands = [[sys.executable, "-c", program]] * 2
+    found = {subprocess.run(each, capture_output=True, text=True, check=True).stdout.strip() for each in commands}
+    assert found == {code_digest(made(SOURCE))}
+
+
+class Gain:
+    def __init__(self, k: float) -> None:
+        self.k = k
+
+    def __call__(self, t: float) -> float:
+        return self.k * t
+
+    def method(self, t: float) -> float:
+        return -self.k * t
+
+
+def enclosing(k: Any) -> Callable[..., Any]:
+    return lambda t: k * t
+
+
+def scaled(k: float, t: float) -> float:
+    return k * t
+
+
+def recursive(n: int) -> int:
+    return n * recursive(n - 1) if n else 1
+
+
+@pytest.mark.parametrize(
+    "make",
+    [enclosing, Gain, lambda k: Gain(k).method, lambda k: functools.partial(scaled, k), lambda k: numba.njit(enclosing(k)),
+     lambda k: enclosing(np.full(3, k)), lambda k: enclosing([1.0, {"k": k}]), lambda k: enclosing(enclosing(k)),
+     lambda k: fm.algebraic(residual=lambda t, x, v, y: [y[0] - k * x])(lambda t, x, v, y: y[0])],
+)  # fmt: skip
+def test_values_within_count(make: Callable[[float], Any]) -> None:
+    assert code_digest(make(2.0)) == code_digest(make(2.0))
+    assert code_digest(make(2.0)) != code_digest(make(2.5))
+
+
+def test_functions_that_call_themselves_end() -> None:
+    assert len(code_digest(recursive)) == 64
+
+
+def test_functions_of_a_model_by_place() -> None:
+    model = fm.Model("m")
+    body = model.add(fm.RigidBody("b", mass=1.0, inertia=(1.0, 1.0, 1.0)))
+    model.add(fm.Revolute("j", model.ground, body, axis="z"))
+    law = enclosing(1.0)
+    model.add(fm.JointTorque("push", "j", fm.PD(kp=1.0, kd=1.0, reference=fm.Function(law))))
+    assert [function for _, function in functions_of(model)] == [law]
+    ((place, _),) = functions_of(model)
+    assert place.startswith("forces.push.")
