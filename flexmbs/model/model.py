@@ -97,6 +97,10 @@ class ModelData:
         frames: Mapping[str, Frame] = self._header.frames
         return frames
 
+    @frames.setter
+    def frames(self, value: Mapping[str, Any]) -> None:
+        self._header = dataclasses.replace(self._header, frames=value)
+
     @property
     def gravity(self) -> Vector:
         """Acceleration of gravity in world axes (m/s²)."""

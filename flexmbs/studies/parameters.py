@@ -1,0 +1,173 @@
+"""Parameters of a model by their paths: ``joints.elbow.q0``, ``bodies.tool.mass``, ``forces.drive.law.kp``, ``gravity.z``.
+
+A path names section, item, argument and, within it, further arguments, names or numbers: of three numbers ``x``, ``y``, ``z`` or
+``0``, ``1``, ``2``, of an inertia ``xx`` … ``yz``. Item names may contain dots. Only this module reads and sets values by path.
+"""
+
+import copy
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+from flexmbs.api.model import Model
+from flexmbs.declaration import Declaration, NestedError, Problem, close_names, shown
+from flexmbs.errors import InputError
+from flexmbs.model.check import require_model
+from flexmbs.model.joints import Joint
+from flexmbs.model.model import SECTIONS, ModelData
+
+Build: TypeAlias = Model | Callable[..., Model]
+Steps = list[tuple[Any, str]]
+
+PAIRS = {a + b: (i, k) for i, a in enumerate("xyz") for k, b in enumerate("xyz")}
+DISTINCT = ("xx", "yy", "zz", "xy", "xz", "yz")
+COORDINATES = ("q0", "v0")  # three of these are no vector in space
+
+
+def parameters(model: Model) -> dict[str, float]:
+    """All numbers of a model that can vary, by their paths in the order of the model: ``{"bodies.tool.mass": 0.4, …}``.
+
+    model: the model.
+    Vectors by ``x``, ``y``, ``z``, inertias by ``xx`` … ``yz``; without whole numbers, rotation matrices, quaternions and options
+    of a run. Raises `InputError` if this is not a model.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("door", gravity=(0, 0, 0))
+    >>> door = model.add(fm.PointMass("door", mass=20.0))
+    >>> fm.parameters(model)
+    {'bodies.door.mass': 20.0, 'gravity.x': 0.0, 'gravity.y': 0.0, 'gravity.z': 0.0}
+    """
+    require_model(model)
+    parts = {key: part for key, part in _parts(model).items() if key != "run"}
+    return {".".join(path): value for key, part in parts.items() for path, value in _numbers(part, (key,))}
+
+
+def number_at(model: Model, path: str) -> float:
+    """The value of a parameter. Raises `InputError` for a path that is not in the model or is not that of one number."""
+    container, key = _located(model, path)[-1]
+    value = _parts(container)[key]
+    if isinstance(value, tuple) and len(value) == 1:
+        value = value[0]
+    if value is None:
+        raise InputError(f"{path}: is not given in the model; give it a value there")
+    if isinstance(value, float):
+        return value
+    inner = [name for name, part in _parts(value, key).items() if isinstance(part, float)]
+    raise InputError(f"{path}: {shown(value)} is not one number" + (f"; take {path}.{inner[0]}" if inner else ""))
+
+
+def changed(model: Model, values: Mapping[str, Any]) -> Model:
+    """A copy of the model with other values at the given paths, checked as if declared; the model stays as it is.
+
+    Values may be anything the argument takes: numbers, vectors, laws, names of files. Raises `InputError`.
+    """
+    for path, value in values.items():
+        model = _changed(model, path, value)
+    return model
+
+
+def made(build: Build, values: Mapping[str, Any]) -> Model:
+    """The model with these values of its parameters.
+
+    build: a model, or a function that gives one: names without dots are then its arguments, by keyword, the others are paths in
+    the model that it gives. Raises `InputError`.
+    """
+    own = {name: value for name, value in values.items() if "." not in name}
+    if isinstance(build, ModelData) or not callable(build):
+        require_model(build)
+        return changed(build, values)
+    model = build(**own)
+    if not isinstance(model, Model):
+        raise InputError(f"build: the function gave {shown(model)}; it must give a Model")
+    return changed(model, {name: value for name, value in values.items() if "." in name})
+
+
+def _parts(value: Any, key: str = "") -> Mapping[str, Any]:
+    """What a path can name within a value, itself named by ``key``."""
+    match value:
+        case ModelData():
+            run = {} if value.run is None else {"run": value.run}
+            return (
+                {section: value.items(section) for section in SECTIONS} | {"gravity": value.gravity, "frames": value.frames} | run
+            )
+        case Declaration():
+            return {name: getattr(value, name) for name in value.field_names() if name != "name"}
+        case Mapping():
+            return value
+        case ((_, _, _), (_, _, _), (_, _, _)):
+            return {} if key == "rotation" else {pair: value[i][k] for pair, (i, k) in PAIRS.items()}
+        case tuple():
+            letters = dict(zip("xyz", value)) if len(value) == 3 and key not in COORDINATES else {}
+            return letters | {str(i): part for i, part in enumerate(value)}
+    return {}
+
+
+def _located(model: Model, path: str) -> Steps:
+    """The containers along a path with the key taken in each. Raises `InputError` naming the first unknown part."""
+    require_model(model)
+    if not isinstance(path, str) or not path:
+        raise InputError(f"parameters: {shown(path)} is not the path of a parameter, such as 'bodies.tool.mass'")
+    steps: Steps = []
+    value: Any = model
+    rest = path
+    while rest:
+        parts = _parts(value, steps[-1][1] if steps else "")
+        found = max((name for name in parts if f"{rest}.".startswith(f"{name}.")), key=len, default="")
+        if not found:
+            where = ".".join(key for _, key in steps) or f"model '{model.name}'"
+            raise InputError(
+                f"{path}: '{rest.partition('.')[0]}' is not in {where}; {close_names(rest.partition('.')[0], parts)}"
+            )
+        steps.append((value, found))
+        value, rest = parts[found], rest[len(found) + 1 :]
+    return steps
+
+
+def _changed(model: Model, path: str, value: Any) -> Model:
+    """A copy of the model with one other value."""
+    steps = _located(model, path)
+    section = SECTIONS.get(steps[0][1])
+    if section and len(steps) < 3 and not (len(steps) == 2 and isinstance(value, section) and value.name == steps[1][1]):  # type: ignore[attr-defined]
+        raise InputError(f"{path}: is no argument of an item, as 'bodies.tool.mass' is; name one, or give the whole item anew")
+    for depth in range(len(steps) - 1, 0, -1):
+        container, key = steps[depth]
+        value = _with(container, key, value, tuple(name for _, name in steps[:depth]))
+    other = copy.copy(model)
+    setattr(other, steps[0][1], value)
+    return other
+
+
+def _with(container: Any, key: str, value: Any, place: tuple[str, ...]) -> Any:
+    """The container with another value at the key. Raises `InputError` with the whole path."""
+    if isinstance(container, Declaration):
+        try:
+            return type(container).read({name: getattr(container, name) for name in container.field_names()} | {key: value})
+        except NestedError as error:
+            raise InputError(*(str(Problem((*place, *inner.path), inner.message)) for inner in error.problems)) from None
+    if isinstance(container, Mapping):
+        return {**container, key: value}
+    if key in PAIRS:
+        i, k = PAIRS[key]
+        return tuple(tuple(value if (a, b) in ((i, k), (k, i)) else container[a][b] for b in range(3)) for a in range(3))
+    at = "xyz".find(key) if key in "xyz" else int(key)
+    return tuple(value if i == at else part for i, part in enumerate(container))
+
+
+def _numbers(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], float]]:
+    """Paths and values of the finite floats within a value, each once."""
+    if isinstance(value, tuple) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, float):
+        if math.isfinite(value):
+            yield path, value
+        return
+    parts = _parts(value, path[-1])
+    names: Iterable[str] = parts
+    if isinstance(value, tuple):  # has several names for the same number
+        names = DISTINCT if "yx" in parts else "xyz" if "x" in parts else parts
+    if isinstance(value, Joint) and value.nq != value.nv:  # the parts of a quaternion do not vary freely
+        names = [name for name in parts if name != "q0"]
+    for name in names:
+        yield from _numbers(parts[name], (*path, name))
