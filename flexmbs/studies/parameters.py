@@ -18,6 +18,7 @@ from flexmbs.model.model import SECTIONS, ModelData
 
 Build: TypeAlias = Model | Callable[..., Model]
 Steps = list[tuple[Any, str]]
+Changes = list[tuple[tuple[str, ...], Any]]  # keys along a path, with the value there
 
 PAIRS = {a + b: (i, k) for i, a in enumerate("xyz") for k, b in enumerate("xyz")}
 DISTINCT = ("xx", "yy", "zz", "xy", "xz", "yz")
@@ -63,9 +64,13 @@ def changed(model: Model, values: Mapping[str, Any]) -> Model:
 
     Values may be anything the argument takes: numbers, vectors, laws, names of files. Raises `InputError`.
     """
+    changes: Changes = []
     for path, value in values.items():
-        model = _changed(model, path, value)
-    return model
+        steps = _located(model, path)
+        _require_argument(path, steps, value)
+        changes.append((tuple(key for _, key in steps), value))
+    other: Model = _with(model, changes, ())
+    return other
 
 
 def made(build: Build, values: Mapping[str, Any]) -> Model:
@@ -125,34 +130,50 @@ def _located(model: Model, path: str) -> Steps:
     return steps
 
 
-def _changed(model: Model, path: str, value: Any) -> Model:
-    """A copy of the model with one other value."""
-    steps = _located(model, path)
+def _with(container: Any, changes: Changes, place: tuple[str, ...]) -> Any:
+    """The container with other values at the keys, all changed at once. Raises `InputError` with the whole path."""
+    parts: dict[str, Any] = {}
+    for key in dict.fromkeys(keys[0] for keys, _ in changes):
+        within = [(keys[1:], value) for keys, value in changes if keys[0] == key]
+        whole = [value for keys, value in within if not keys]
+        inner = [change for change in within if change[0]]
+        part = whole[-1] if whole else _parts(container, place[-1] if place else "")[key]
+        parts[key] = _with(part, inner, (*place, key)) if inner else part
+    match container:
+        case ModelData():
+            other = copy.copy(container)
+            for key, part in parts.items():
+                setattr(other, key, part)
+            return other
+        case Declaration():
+            try:
+                return type(container).read({name: getattr(container, name) for name in container.field_names()} | parts)
+            except NestedError as error:
+                raise InputError(*(str(Problem((*place, *each.path), each.message)) for each in error.problems)) from None
+        case Mapping():
+            return {**container, **parts}
+    return _with_elements(container, parts)
+
+
+def _with_elements(container: Any, parts: Mapping[str, Any]) -> Any:
+    """A tuple with other elements, a symmetric matrix stays symmetric."""
+    for key, part in parts.items():
+        if key in PAIRS:
+            ends = (PAIRS[key], PAIRS[key][::-1])
+            container = tuple(tuple(part if (a, b) in ends else container[a][b] for b in range(3)) for a in range(3))
+        else:
+            at = "xyz".find(key) if key in "xyz" else int(key)
+            container = tuple(part if i == at else each for i, each in enumerate(container))
+    return container
+
+
+def _require_argument(path: str, steps: Steps, value: Any) -> None:
+    """Raise `InputError` for a section, and for an item replaced by what is no such item of that name."""
     section = SECTIONS.get(steps[0][1])
-    if section and len(steps) < 3 and not (len(steps) == 2 and isinstance(value, section) and value.name == steps[1][1]):  # type: ignore[attr-defined]
+    if section is None or len(steps) > 2:
+        return
+    if len(steps) < 2 or not isinstance(value, section) or value.name != steps[1][1]:  # type: ignore[attr-defined]
         raise InputError(f"{path}: is no argument of an item, as 'bodies.tool.mass' is; name one, or give the whole item anew")
-    for depth in range(len(steps) - 1, 0, -1):
-        container, key = steps[depth]
-        value = _with(container, key, value, tuple(name for _, name in steps[:depth]))
-    other = copy.copy(model)
-    setattr(other, steps[0][1], value)
-    return other
-
-
-def _with(container: Any, key: str, value: Any, place: tuple[str, ...]) -> Any:
-    """The container with another value at the key. Raises `InputError` with the whole path."""
-    if isinstance(container, Declaration):
-        try:
-            return type(container).read({name: getattr(container, name) for name in container.field_names()} | {key: value})
-        except NestedError as error:
-            raise InputError(*(str(Problem((*place, *inner.path), inner.message)) for inner in error.problems)) from None
-    if isinstance(container, Mapping):
-        return {**container, key: value}
-    if key in PAIRS:
-        i, k = PAIRS[key]
-        return tuple(tuple(value if (a, b) in ((i, k), (k, i)) else container[a][b] for b in range(3)) for a in range(3))
-    at = "xyz".find(key) if key in "xyz" else int(key)
-    return tuple(value if i == at else part for i, part in enumerate(container))
 
 
 def _numbers(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], float]]:

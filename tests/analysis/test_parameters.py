@@ -43,6 +43,13 @@ def test_an_inertia_stays_symmetric():
     assert inertia[0, 1] == inertia[1, 0] == 0.02
 
 
+def test_values_that_are_valid_only_together_are_changed_together():
+    heavy = {f"bodies.link v1.2.inertia.{pair}": 9.0 for pair in ("xx", "yy", "zz")}
+    with pytest.raises(fm.InputError, match="not physical"):
+        changed(arm(), dict(list(heavy.items())[:1]))
+    assert changed(arm(), heavy).bodies["link v1.2"].inertia[1][1] == 9.0
+
+
 def test_whole_arguments_and_items_are_changed_too():
     model = arm()
     tilted = changed(model, {"bodies.link v1.2.frames.tip.rotation": ("y", 0.1)})
