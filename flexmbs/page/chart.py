@@ -17,18 +17,20 @@ LEFT, RIGHT, TOP, BOTTOM = 64, 8, 8, 24
 ROW = 26  # height of a bar
 POINTS = 400
 COLOURS = 8
+MOST_MARKS = 60  # of peaks of a curve that leave the axis
 
 
 class Axes(NamedTuple):
-    """Spans of an axis of time and of one of values, and the height of the drawing."""
+    """Spans of an axis of time and of one of values, and the size of the drawing."""
 
     span: tuple[float, float]
     ends: tuple[float, float]
     height: float = HEIGHT
+    width: float = WIDTH
 
     def x(self, t: FloatArray) -> FloatArray:
         """User units from times."""
-        return LEFT + (t - self.span[0]) / (self.span[1] - self.span[0] or 1.0) * (WIDTH - LEFT - RIGHT)
+        return LEFT + (t - self.span[0]) / (self.span[1] - self.span[0] or 1.0) * (self.width - LEFT - RIGHT)
 
     def y(self, value: FloatArray) -> FloatArray:
         """User units from values, those beyond the axis just outside of it."""
@@ -44,17 +46,35 @@ def chart(panels: Sequence[Panel]) -> str:
 
 def _panel(panel: Panel, span: tuple[float, float]) -> str:
     keys = "".join(
-        f'<span class="key {_look(curve, k)}">{html.escape(curve.name)}</span>' for k, curve in enumerate(panel.curves)
+        f'<span class="key {look(curve, k)}">{html.escape(curve.name)}</span>' for k, curve in enumerate(panel.curves)
     )
-    more = f'<span class="note">and {panel.more} more</span>' if panel.more else ""
-    drawing = _bars(panel, span) if panel.bars else _curves(panel, span)
-    head = f'<div class="panel-head"><b>{html.escape(panel.heading)}</b>{keys}{more}</div>'
-    return f'<div class="panel">{head}{drawing}</div>'
+    notes = "".join(f'<span class="note">{note}</span>' for note in remarks(panel))
+    head = f'<div class="panel-head"><b>{html.escape(panel.heading)}</b>{keys}{notes}</div>'
+    return f'<div class="panel">{head}{drawing(panel, span)}</div>'
 
 
-def _curves(panel: Panel, span: tuple[float, float]) -> str:
-    values = [np.log10(curve.y) if panel.logarithmic else curve.y for curve in panel.curves]
-    axes = Axes(span, limits(values))
+def remarks(panel: Panel) -> list[str]:
+    """What the legend of a panel says beside its curves: how many are left out, how far peaks reach that leave the axis."""
+    values = _values(panel)
+    ends, every = limits(values), np.concatenate([np.zeros(0), *values])
+    beyond = every[(every > ends[1]) | (every < ends[0])]
+    peak = float(beyond[np.argmax(np.abs(beyond))]) if len(beyond) else None
+    found = [] if peak is None else [f"▲ peaks to {number(10.0**peak if panel.logarithmic else peak, 3)}"]
+    return [f"and {panel.more} more", *found] if panel.more else found
+
+
+def drawing(panel: Panel, span: tuple[float, float], width: float = WIDTH, height: float = HEIGHT) -> str:
+    """A panel as SVG with the classes of the page; ``height`` of curves."""
+    return _bars(panel, span, width) if panel.bars else _curves(panel, Axes(span, limits(_values(panel)), height, width))
+
+
+def _values(panel: Panel) -> list[FloatArray]:
+    """What is drawn of the curves."""
+    return [np.log10(curve.y) if panel.logarithmic else curve.y for curve in panel.curves]
+
+
+def _curves(panel: Panel, axes: Axes) -> str:
+    values = _values(panel)
     scale = common_power(axes.ends)
     marks = ticks(*axes.ends, 4)
     if panel.logarithmic:
@@ -67,7 +87,8 @@ def _curves(panel: Panel, span: tuple[float, float]) -> str:
         else [f'<text class="tick" x="{LEFT}" y="{TOP + 2}">·{power(round(math.log10(scale)))}</text>']
     )
     lines = [_line(curve, y, axes, k) for k, (curve, y) in enumerate(zip(panel.curves, values))]
-    return _drawing(panel.heading, axes, [*_grid(axes, list(zip(marks, texts))), *lines, *note])
+    peaks = [_peaks(curve, y, axes, k) for k, (curve, y) in enumerate(zip(panel.curves, values))]
+    return _drawing(panel.heading, axes, [*_grid(axes, list(zip(marks, texts))), *lines, *peaks, *note])
 
 
 def _line(curve: Curve, y: FloatArray, axes: Axes, k: int) -> str:
@@ -76,16 +97,27 @@ def _line(curve: Curve, y: FloatArray, axes: Axes, k: int) -> str:
     if curve.stepped:
         t, y = np.repeat(t, 2)[1:], np.repeat(y, 2)[:-1]
     points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(axes.x(t), axes.y(y)))
-    return f'<polyline class="line {_look(curve, k)}" points="{points}"/>'
+    return f'<polyline class="line {look(curve, k)}" points="{points}"/>'
 
 
-def _look(curve: Curve, k: int) -> str:
+def _peaks(curve: Curve, y: FloatArray, axes: Axes, k: int) -> str:
+    """A triangle at the extreme of each part of a curve beyond the axis, pointing there."""
+    found = []
+    for end, side, beyond in ((TOP, -1, y > axes.ends[1]), (axes.height - BOTTOM, 1, y < axes.ends[0])):
+        rows = np.flatnonzero(beyond)
+        parts = np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1) if len(rows) else []
+        tops = [part[np.argmax(-side * y[part])] for part in parts[:MOST_MARKS]]
+        found += [f"M{x:.1f} {end + 3 * side:.1f}l4 {-7 * side}h-8z" for x in axes.x(curve.t[np.array(tops, int)])]
+    return f'<path class="clipped {look(curve, k)}" d="{"".join(found)}"/>' if found else ""
+
+
+def look(curve: Curve, k: int) -> str:
     """Classes of a curve at place k."""
     return f"c{(k if curve.colour is None else curve.colour) % COLOURS}{' dashed' if curve.dashed else ''}"
 
 
-def _bars(panel: Panel, span: tuple[float, float]) -> str:
-    axes = Axes(span, (0.0, 1.0), TOP + ROW * len(panel.bars) + BOTTOM)
+def _bars(panel: Panel, span: tuple[float, float], width: float) -> str:
+    axes = Axes(span, (0.0, 1.0), TOP + ROW * len(panel.bars) + BOTTOM, width)
     found = _grid(axes, [])
     for k, bar in enumerate(panel.bars):
         top = TOP + ROW * k
@@ -101,9 +133,9 @@ def _grid(axes: Axes, marks: list[tuple[float, str]]) -> list[str]:
     bottom, found = axes.height - BOTTOM, []
     for value, text in marks:
         y = float(axes.y(np.array(value)))
-        found.append(f'<path class="grid" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>')
+        found.append(f'<path class="grid" d="M{LEFT} {y:.1f}H{axes.width - RIGHT:g}"/>')
         found.append(f'<text class="tick end" x="{LEFT - 7}" y="{y + 4:.1f}">{text}</text>')
-    for value in ticks(*axes.span, 8):
+    for value in ticks(*axes.span, max(int(axes.width / 120), 4)):
         x = float(axes.x(np.array(value)))
         found.append(f'<path class="grid" d="M{x:.1f} {TOP}V{bottom}"/>')
         found.append(f'<text class="tick middle" x="{x:.1f}" y="{bottom + 17}">{number(round(value, 12))}</text>')
@@ -111,7 +143,7 @@ def _grid(axes: Axes, marks: list[tuple[float, str]]) -> list[str]:
 
 
 def _drawing(title: str, axes: Axes, parts: list[str]) -> str:
-    head = f'<svg viewBox="0 0 {WIDTH} {axes.height:g}" role="img" aria-label="{html.escape(title)}">'
+    head = f'<svg viewBox="0 0 {axes.width:g} {axes.height:g}" role="img" aria-label="{html.escape(title)}">'
     return head + "".join(parts) + "</svg>"
 
 

@@ -7,13 +7,25 @@ import { Camera } from "../../flexmbs/player/js/camera.js";
 import { Clock, fittingSpeed } from "../../flexmbs/player/js/clock.js";
 import { SCALES, table } from "../../flexmbs/player/js/colours.js";
 import { ball, box, joined, meshed, rod } from "../../flexmbs/player/js/geometry.js";
-import { CHART, pathOf, placesOf, valueAt, within } from "../../flexmbs/player/js/chart.js";
+import { CHART, pathOf, peaksOf, placesOf, valueAt, within } from "../../flexmbs/player/js/chart.js";
 import { commonPower, limits, marks, numberText, powerOfTen } from "../../flexmbs/player/js/ticks.js";
 import { Scene } from "../../flexmbs/player/js/scene.js";
 import { compose, inverse, multiple, placed, product, towards, turned } from "../../flexmbs/player/js/vectors.js";
 
 const near = (a, b, tolerance = 1e-9) => a.forEach((x, k) => assert.ok(Math.abs(x - b[k]) <= tolerance, `${a} is not ${b}`));
 const turn = (axis, angle) => [Math.cos(angle / 2), ...axis.map((c) => c * Math.sin(angle / 2))];
+
+test("a triangle at the extreme of each peak that leaves the axis", () => {
+  const t = Float64Array.from({ length: 1000 }, (_, k) => k / 1000), y = t.map((x) => Math.sin(20 * x));
+  [y[300], y[301], y[700]] = [40, 90, -50];
+  const curve = { name: "spiked", t, y, stepped: false, dashed: false, colour: 0 };
+  const panel = { title: "", logarithmic: false, more: 0, curves: [curve], bars: [] };
+  const view = { panel, span: [0, 1], ends: null, whole: false, hidden: new Set() };
+  const at = placesOf(view, 668);
+  assert.equal(peaksOf(curve, view, at), `M${at.x(0.301).toFixed(1)} ${CHART.top - 3}l4 7h-8zM${at.x(0.7).toFixed(1)} ${at.height - CHART.bottom + 3}l4 -7h-8z`);
+  view.whole = true;
+  assert.equal(peaksOf(curve, view, placesOf(view, 668)), "");
+});
 
 test("a quarter turn about z takes x to y", () => {
   near(turned(turn([0, 0, 1], Math.PI / 2), [1, 0, 0]), [0, 1, 0]);

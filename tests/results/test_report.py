@@ -15,8 +15,9 @@ from test_storage import flexible_pendulum
 import flexmbs as fm
 from flexmbs.files.output import cell, slug
 from flexmbs.flexible_body.parts import Surface
+from flexmbs.page.chart import chart
 from flexmbs.page.html import number, powers
-from flexmbs.page.panels import MOST_POINTS, limits, thinned, ticks
+from flexmbs.page.panels import MOST_POINTS, limits, panel, thinned, ticks
 from flexmbs.report.page import page
 from flexmbs.report.tables import write_tables
 from flexmbs.results.summary import checks, summary
@@ -151,6 +152,19 @@ def test_axes_end_before_short_peaks() -> None:
     assert limits([np.array([0.0, np.nan])]) == (-1.0, 1.0)
     assert limits([]) == (0.0, 1.0)
     np.testing.assert_allclose(ticks(-0.13, 0.27, 4), [-0.1, 0.0, 0.1, 0.2])
+
+
+def test_peaks_that_leave_the_axis_are_marked() -> None:
+    t = np.linspace(0.0, 1.0, 1000)
+    y = np.sin(20 * t)
+    y[[300, 301, 700]] = 40.0, 90.0, -50.0
+    spiked = chart([panel("Force", "N", t, {"spiked": y, "calm": 0.5 * np.sin(20 * t)})])
+    (marks,) = re.findall(r'<path class="clipped (c\d)" d="([^"]*)"/>', spiked)
+    places = [(float(x), float(h)) for x, h in re.findall(r"M([\d.]+) [\d.]+l4 (-?\d+)h-8z", marks[1])]
+    assert marks[0] == "c0"
+    np.testing.assert_allclose(places, [(64 + t[301] * 928, 7), (64 + t[700] * 928, -7)], atol=0.06)
+    assert '<span class="note">▲ peaks to 90</span>' in spiked
+    assert "clipped" not in chart([panel("Force", "N", t, {"calm": np.sin(20 * t)})])
 
 
 SENTENCES = {

@@ -73,6 +73,20 @@ export function pathOf(curve, view, at) {
   return path;
 }
 
+/** @param {ChartCurve} curve @param {ChartView} view @param {ChartPlaces} at @returns {string} a triangle at the extreme of each part beyond the axis, pointing there */
+export function peaksOf(curve, view, at) {
+  const [a, b] = within(curve.t, view.span), [low, high] = at.ends;
+  let path = "", most = -1, before = 0;
+  for (let i = a; i <= b + 1; i++) {
+    const v = i > b ? NaN : view.panel.logarithmic ? Math.log10(curve.y[i]) : curve.y[i];
+    const side = v > high ? -1 : v < low ? 1 : 0;
+    if (before && side !== before) path += `M${at.x(curve.t[most]).toFixed(1)} ${(before < 0 ? CHART.top : at.height - CHART.bottom) + 3 * before}l4 ${-7 * before}h-8z`;
+    if (side && (side !== before || side * curve.y[i] < side * curve.y[most])) most = i;
+    before = side;
+  }
+  return path;
+}
+
 /** @param {string} name @param {Record<string, string | number>} attributes @param {string} [text] @returns {SVGElement} */
 export function drawn(name, attributes, text) {
   const made = /** @type {SVGElement} */ (document.createElementNS(NAMESPACE, name));
@@ -100,6 +114,7 @@ export function draw(svg, view, at) {
   const inside = drawn("g", { "clip-path": `url(#${clip})` });
   svg.append(inside);
   for (const curve of panel.curves) if (!hidden.has(curve.name)) inside.append(drawn("path", { class: `line ${look(curve)}`, d: pathOf(curve, view, at) }));
+  if (!view.ends) for (const curve of panel.curves) if (!hidden.has(curve.name)) inside.append(drawn("path", { class: `clipped ${look(curve)}`, d: peaksOf(curve, view, at) }));
   panel.bars.forEach((bar, k) => states(svg, inside, bar, CHART.top + CHART.row * k, at));
 }
 
