@@ -46,7 +46,7 @@ def run(
     output: Annotated[
         str | None, typer.Option("--output", "-o", help="Solution file, or folder/ that keeps the run; default: MODEL with .h5.")
     ] = None,
-    report: Annotated[Path | None, typer.Option("--report", help="Write the report (HTML) here.")] = None,
+    report: Annotated[Path | None, typer.Option("--report", help="Write the report (HTML, PDF) here.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in the folder from its checkpoint.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Continue it with another model, options or version.")] = False,
     checkpoint: Annotated[float, typer.Option("--checkpoint", help="Time between checkpoints in the folder, s.")] = 30.0,
@@ -116,9 +116,9 @@ def report(
     solutions: Annotated[
         list[Path], typer.Argument(metavar="SOLUTION [OTHER]", help="Solution file of flexmbs run, or two.", show_default=False)
     ],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="HTML file; default: SOLUTION with .html.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="HTML or PDF file; default: SOLUTION with .html.")] = None,
 ) -> None:
-    """Report of a solution: one HTML page, and its key numbers as a JSON file; of two solutions: their comparison on one page."""
+    """Report of a solution: one HTML page or PDF document, and its key numbers as JSON; of two: their comparison on one page."""
     from flexmbs.command.report import report as command
 
     command(solutions, output)

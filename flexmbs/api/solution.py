@@ -38,8 +38,9 @@ class Solution(SolutionData):
         return Plots(self)
 
     def report(self, path: str | os.PathLike[str], *, solids: "Sequence[Solid]" = ()) -> None:
-        """Write an HTML page with the motion in three dimensions and figures, and ``<name>.summary.json``. ``solids``: shapes of
-        bodies, such as `Robot.solids`. Raises MachineError."""
+        """Write an HTML page with the motion in three dimensions and figures, and ``<name>.summary.json``; a PDF document if the
+        path ends with .pdf, for which ``pip install "flexmbs[pdf]"`` is needed. ``solids``: shapes of bodies in the page, such as
+        `Robot.solids`. Raises MachineError."""
         from flexmbs.report.page import write_report
 
         write_report(self, path, solids)
@@ -49,7 +50,9 @@ class Solution(SolutionData):
     ) -> None:
         """Write an HTML page with this run and another one: curves over each other, differences of what both have, both verdicts.
         names: of the runs on the page. Raises MachineError."""
+        from flexmbs.files.kinds import PDF, report_kind
         from flexmbs.files.output import write_text
+        from flexmbs.files.paths import file_path
         from flexmbs.report.comparison import comparison_page
 
         if not isinstance(other, SolutionData):
@@ -57,6 +60,8 @@ class Solution(SolutionData):
         if not isinstance(names, tuple | list) or len(names) != 2:
             raise InputError(f"names: must be two texts, not {shown(names)}")
 
+        if report_kind(file_path(path)) == PDF:
+            raise InputError(f"{path}: two runs are compared on an HTML page; choose a name with .html")
         write_text(path, comparison_page(self, other, names))
 
     def show(self, *, solids: "Sequence[Solid]" = (), browser: bool | None = None) -> "View":

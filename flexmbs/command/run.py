@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flexmbs.console.messages import note, progress_bar, put, put_json
 from flexmbs.errors import AuditWarning, InputError, MachineError, SolverError
-from flexmbs.files.kinds import PAGE, SOLUTION
+from flexmbs.files.kinds import PAGE, PDF, SOLUTION, report_kind
 from flexmbs.files.reserve import reserved
 
 if TYPE_CHECKING:
@@ -41,6 +41,15 @@ class Kept(NamedTuple):
             raise InputError("--resume, --force: continue the run in a folder; give it, -o run/")
         return None
 
+    def report_kind(self) -> str:
+        """The kind of the report, before the run whether it can be written. Raises MachineError."""
+        if self.report is None or report_kind(self.report) == PAGE:
+            return PAGE
+        from flexmbs.report.pdf import typesetter
+
+        typesetter()
+        return PDF
+
 
 def run(path: Path, given: dict[str, Any], kept: Kept, *, as_json: bool, access: dict[str, bool]) -> int:
     """Simulate, save, report; returns the exit code, that of a `SolverError` if the verdict is FAIL. Partial results are kept."""
@@ -48,11 +57,11 @@ def run(path: Path, given: dict[str, Any], kept: Kept, *, as_json: bool, access:
     from flexmbs.studies.run_folder import SOLUTION as IN_FOLDER
     from flexmbs.system.check import FAIL
 
-    folder = kept.folder()
+    folder, kind = kept.folder(), kept.report_kind()
     model = load(path, allow_outside=access["allow_outside"], allow_code=access["allow_code"])
     options = run_options(model, given)
     target = Path(folder.path) / IN_FOLDER if folder else Path(kept.output) if kept.output else path.with_suffix(".h5")
-    with reserved(*([] if folder else [(target, SOLUTION)]), (kept.report, PAGE)):
+    with reserved(*([] if folder else [(target, SOLUTION)]), (kept.report, kind)):
         try:
             with progress_bar(f"simulating {model.name}") as progress:
                 solution = simulated(model, options, progress, folder)

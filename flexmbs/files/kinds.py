@@ -9,7 +9,7 @@ import re
 
 from flexmbs.errors import InputError
 
-SOLUTION, BODY, MODEL, PAGE = "flexmbs-solution", "flexmbs-flexible-body", "flexmbs-model", "page"
+SOLUTION, BODY, MODEL, PAGE, PDF = "flexmbs-solution", "flexmbs-flexible-body", "flexmbs-model", "page", "pdf"
 HDF5, DAMAGED = "hdf5", "damaged"
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 HEADER_BYTES = 65536  # bytes
@@ -24,6 +24,7 @@ _BEGINNINGS = (
     (re.compile(rb"\{"), "a JSON file", "json"),
     (re.compile(rb"PK\x03\x04"), "an archive", "zip"),
     (re.compile(rb"MATLAB 5"), "a file for MATLAB", "mat"),
+    (re.compile(rb"%PDF-"), "a PDF document", PDF),
 )
 _FORMAT = re.compile(rb"^[ \t]*[\"']?format[\"']?[ \t]*=[ \t]*[\"'](flexmbs-(?:model|part))/", re.MULTILINE)
 
@@ -39,6 +40,11 @@ def check_same_kind(path: str | os.PathLike[str], draft: str | os.PathLike[str])
     """Raise InputError if an output would replace a file of another kind than the draft."""
     if found := kind_of(path):
         check_kind(path, kind_of(draft) or found)
+
+
+def report_kind(path: pathlib.Path) -> str:
+    """The kind of a report at a path: a PDF document if the name ends with .pdf, else a page."""
+    return PDF if path.suffix.lower() == ".pdf" else PAGE
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:

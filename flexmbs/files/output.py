@@ -92,6 +92,12 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
         file.write(text)
 
 
+def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write the bytes at ``path``, atomically. Raises MachineError."""
+    with whole_file(path) as draft:
+        draft.write_bytes(data)
+
+
 def slug(name: str) -> str:
     """A name as part of a file name: letters, digits, ``-`` and ``_``; never empty, never a path."""
     return re.sub(r"[^\w-]+", "-", name).strip("-")[:80] or "unnamed"

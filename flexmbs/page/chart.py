@@ -45,9 +45,7 @@ def chart(panels: Sequence[Panel]) -> str:
 
 
 def _panel(panel: Panel, span: tuple[float, float]) -> str:
-    keys = "".join(
-        f'<span class="key {look(curve, k)}">{html.escape(curve.name)}</span>' for k, curve in enumerate(panel.curves)
-    )
+    keys = "".join(f'<span class="key {look(curve, k)}">{html.escape(curve.name)}</span>' for k, curve in enumerate(panel.curves))
     notes = "".join(f'<span class="note">{note}</span>' for note in remarks(panel))
     head = f'<div class="panel-head"><b>{html.escape(panel.heading)}</b>{keys}{notes}</div>'
     return f'<div class="panel">{head}{drawing(panel, span)}</div>'

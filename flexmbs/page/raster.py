@@ -99,12 +99,12 @@ class Canvas:
         return bool(self.depth[y, x] <= seen[2] + tolerance)
 
     def image(self) -> NDArray[np.uint8]:
-        """Colours with opacity (height, width, 4)."""
+        """Colours with opacity (height, width, 4); white where nothing is, which viewers mix into edges."""
         parts = [(slice(a, None, FINER), slice(b, None, FINER)) for a in range(FINER) for b in range(FINER)]
         opaque = np.stack([np.isfinite(self.depth[part]) for part in parts])
         cover = opaque.sum(axis=0, dtype=np.float32)[:, :, None]
         colour = np.sum([self.colour[part] for part in parts], axis=0)  # zero where nothing is
-        plain = np.concatenate([colour / np.maximum(cover, 1.0), cover / len(parts)], axis=2)
+        plain = np.concatenate([np.where(cover > 0.0, colour / np.maximum(cover, 1.0), 1.0), cover / len(parts)], axis=2)
         return np.asarray(np.rint(255.0 * np.clip(plain, 0.0, 1.0)), np.uint8)
 
     def png(self) -> bytes:

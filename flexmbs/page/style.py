@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 PALETTE = ("#1f5a94", "#d07a36", "#2f8f7d", "#9a3f55", "#7568ad", "#a98f2f", "#56636e", "#4c9fc8")
 INK, MUTED, GRID = "#1d2733", "#5d6b7a", "#e4e9ee"
+STATES = {"open": "#e4e9ee", "closed": PALETTE[0], "stick": PALETTE[2], "slip": PALETTE[1]}
 SHADES = ("#e3e9ef", "#a9c6de", "#4b8bc0", "#1f5a94", "#123a63")
 WIDTH = 8.6  # inches of a full-width figure
 ABOVE, BELOW, BETWEEN = 0.3, 0.5, 0.55  # inches of the titles, of the label of time, and between panels

@@ -4,213 +4,51 @@ from __future__ import annotations
 
 import json
 import os
-import tomllib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from flexmbs.diagnosis.planar import planar_line
-from flexmbs.dynamics.dense import terms
-from flexmbs.dynamics.work import make_work
+from flexmbs.files.kinds import PDF, report_kind
 from flexmbs.files.output import write_text
 from flexmbs.files.paths import file_path
-from flexmbs.initial.initial_state import InitialState
-from flexmbs.model.check_topology import degree_of_freedom_lines
 from flexmbs.page.chart import chart
-from flexmbs.page.drawings import deformed_drawing, field_drawing
-from flexmbs.page.html import Picture, number, rendered
-from flexmbs.page.panels import readable
+from flexmbs.page.html import rendered
 from flexmbs.player.markup import player_code
 from flexmbs.player.plots import plots
 from flexmbs.player.scene import Extras, scene, scene_text
 from flexmbs.player.solids import Solid
-from flexmbs.report.contacts import contact_section
-from flexmbs.report.curves import SECTIONS, Section
-from flexmbs.report.equations import equations
-from flexmbs.report.still import motion_drawing
-from flexmbs.report.stress_pictures import surface_values
-from flexmbs.results.impact_steps import between_impacts
-from flexmbs.results.joints import path_coordinates
-from flexmbs.results.stress_summary import PASCALS, stress_reports
-from flexmbs.results.summary import body_mass, summary
-from flexmbs.system.check import PASS, WARN
+from flexmbs.report.content import content
+from flexmbs.results.summary import summary
 
 if TYPE_CHECKING:
-    from flexmbs.page.panels import Panel
     from flexmbs.results.solution import SolutionData
-
-MODES_DRAWN, MODES_LISTED, ROWS_LISTED = 6, 24, 60
-SENTENCES = {
-    PASS: "The run finished and every check passed.",
-    WARN: "The run finished with warnings; read them before using the numbers.",
-}
-FAILED = "The run did not finish or a check failed; do not use the numbers."
 
 
 def write_report(solution: SolutionData, path: str | os.PathLike[str], solids: Sequence[Solid] = ()) -> None:
-    """Write the page to ``path`` and the summary next to it. Raises MachineError."""
+    """Write the page to ``path``, a PDF document if it ends with .pdf, and the summary next to it. Raises MachineError."""
     target = file_path(path)
     numbers = summary(solution)
-    write_text(target, page(solution, numbers, solids))
+    if report_kind(target) == PDF:
+        from flexmbs.report.pdf import write_pdf
+
+        write_pdf(solution, numbers, target)
+    else:
+        write_text(target, page(solution, numbers, solids))
     write_text(target.with_name(f"{target.stem}.summary.json"), json.dumps(numbers, indent=2, default=str) + "\n")
 
 
 def page(solution: SolutionData, numbers: dict[str, Any], solids: Sequence[Solid] = ()) -> str:
     """The HTML text; everything from the model is escaped."""
-    sections, contacts = _sections(solution), contact_section(solution)
-    curves = {anchor: panels for anchor, (_, panels) in sections.items()}
-    own = readable(contacts.panels) if contacts else []
+    shown = content(solution, numbers)
+    own = shown.contact_panels
+    figures = {section.anchor: panels for section, panels in shown.curves} | ({"contacts": own} if own else {})
     return rendered(
         "flexmbs.report",
         "report.html",
         player_code(),
         scene=scene_text(scene(solution, Extras(solids))),
+        plots=scene_text(plots(figures)),
+        charts={anchor: chart(panels) for anchor, panels in figures.items()},
         version=numbers["provenance"].get("flexmbs", ""),
         date=numbers["provenance"].get("date", ""),
-        numbers=numbers,
-        sentence=SENTENCES.get(numbers["verdict"], FAILED),
-        tiles=_tiles(solution, numbers),
-        still=_motion(solution),
-        sections=[
-            {"anchor": anchor, "title": section.title, "caption": section.caption, "chart": chart(panels)}
-            for anchor, (section, panels) in sections.items()
-        ],
-        contacts=contacts,
-        contacts_chart=chart(own),
-        plots=scene_text(plots(curves | ({"contacts": own} if own else {}))),
-        stresses=[(each, _stress_picture(solution, each.body)) for each in stress_reports(solution)],
-        model=_model(solution),
-        equations=equations(solution),
-        parts=_parts(solution),
-        model_text=solution.model_text,
+        **vars(shown),
     )
-
-
-def _tiles(solution: SolutionData, numbers: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """(value, unit, description) of the key numbers at the top."""
-    scale = max(solution.energy.scale, 1e-300)
-    wall = solution.statistics.get("solve_seconds")
-    tiles = [
-        (number(numbers["t_end"]), "s", "simulated"),
-        (str(solution.statistics.get("steps", len(solution.t) - 1)), "", "steps"),
-        (str(numbers["coordinates"]), "", f"coordinates, {numbers['elastic_coordinates']} of them elastic"),
-        (number(numbers["energy_missing"] / scale, 2), "", "energy error, relative"),
-        (number(numbers["drift"][0], 2), "", "largest position drift"),
-    ]
-    return tiles + ([(number(float(wall), 3), "s", "solving")] if isinstance(wall, (int, float)) else [])
-
-
-def _motion(solution: SolutionData) -> Picture:
-    caption = "Bodies at equal time intervals, the last one darkest, with the paths of the free frames; deflections to scale."
-    return Picture(motion_drawing(solution), "The mechanism at several instants", caption)
-
-
-def _sections(solution: SolutionData) -> dict[str, tuple[Section, list[Panel]]]:
-    """The sections with curves and their panels, by anchor."""
-    found = ((section, section.panels(solution)) for section in SECTIONS)
-    return {section.anchor: (section, readable(panels)) for section, panels in found if panels}
-
-
-def _stress_picture(solution: SolutionData, body: str) -> str | None:
-    """The picture's data URL; None without triangles to draw."""
-    surface = solution.compiled.data[body].surface
-    if surface is None or not len(surface.triangles):
-        return None
-    view = solution.body(body).stress.glance
-    spots = view.hot_spots()
-    values = PASCALS * surface_values(view.field(spots[0].time), surface.node_ids)
-    return field_drawing(surface, values, "MPa", np.array([spot.position for spot in spots]))
-
-
-def _model(solution: SolutionData) -> dict[str, Any]:
-    """Tables of the model summary."""
-    compiled = solution.compiled
-    modes = sum(data.nf for data in compiled.data.values())
-    table = tomllib.loads(solution.model_text)
-    bodies = compiled.model.bodies.items()
-    return {
-        "bodies": [(name, body.kind, body_mass(solution, name), _frames(solution, name)) for name, body in bodies],
-        "joints": [_joint_row(solution, name) for name in solution.joints],
-        "forces": [
-            (name, item.get("kind", ""), _target(item))
-            for section in ("forces", "contacts", "rotors")
-            for name, item in table.get(section, {}).items()
-        ],
-        "drives": [(name, _motion_kind(item), item["joint"]) for name, item in table.get("drives", {}).items()],
-        "couplings": [(name, item.kind, item.equation) for name, item in compiled.model.couplings.items()],
-        "degrees_of_freedom": [*_planar(solution), *degree_of_freedom_lines(compiled.model, modes), *_dependent(solution, modes)],
-        "tree": str(compiled.topology),
-        "calm": bool(solution.run.impacts),
-        "limit": ROWS_LISTED,
-    }
-
-
-def _planar(solution: SolutionData) -> list[str]:
-    """The count of a planar mechanism, at the first output."""
-    compiled, q, s = solution.compiled, solution.q[0], solution.s[0]
-    beta = path_coordinates(compiled, solution.trajectory)[0]
-    work = make_work(compiled.system, beta)
-    terms(compiled.system, work, float(solution.t[0]), q, s)
-    line = planar_line(compiled, InitialState(q, s, beta, motion=work.motion))
-    return [line] if line else []
-
-
-def _dependent(solution: SolutionData, modes: int) -> list[str]:
-    """The degrees of freedom after removal of redundant constraint rows."""
-    rows = sum(count for _, count in solution.run.redundant)
-    left = int(solution.s.shape[1]) - modes - solution.compiled.n_constraints + rows
-    return [f"{rows} redundant constraint rows, {left} rigid-body degrees of freedom"] if rows else []
-
-
-def _frames(solution: SolutionData, body: str) -> str:
-    names = [ref.frame for ref in solution.compiled.frames if ref.body == body and ref.frame]
-    data = solution.compiled.data.get(body)
-    return ", ".join(names) + (f" · {data.nf} modes" if data is not None else "")
-
-
-def _joint_row(solution: SolutionData, name: str) -> tuple[Any, ...]:
-    joint, place = solution.compiled.model.joints[name], solution.compiled.places[name]
-    view = solution.joint(name)
-    calm = between_impacts(solution)
-    force, torque = ((part[calm] ** 2).sum(axis=1).max() ** 0.5 for part in (view.force, view.torque))
-    where = "cut" if place.cut >= 0 else "tree, reversed" if place.reversed else "tree"
-    return name, joint.kind, str(joint.parent), str(joint.child), joint.nv, where, float(force), float(torque), view.unique
-
-
-def _target(item: dict[str, Any]) -> str:
-    """The item on which a force or a contact acts."""
-    return " – ".join(str(item[key]) for key in ("joint", "frame", "frame_a", "frame_b", "parent", "child") if key in item)
-
-
-def _motion_kind(item: dict[str, Any]) -> str:
-    motion = item.get("motion")
-    return str(motion.get("kind", "")) if isinstance(motion, dict) else "constant"
-
-
-def _parts(solution: SolutionData) -> list[dict[str, Any]]:
-    """The flexible bodies: mode table, pictures, provenance; bodies with the same data are grouped."""
-    parts: dict[str, dict[str, Any]] = {}
-    for name, data in solution.compiled.data.items():
-        digest = data.digest
-        if digest in parts:
-            parts[digest]["names"].append(name)
-            continue
-        rows = zip(data.modes.frequency, data.modes.kind, data.modes.damping, data.modes.effective_mass[:, :3])
-        parts[digest] = {
-            "names": [name], "part": data.name, "nf": data.nf, "digest": digest, "mass": data.mass,
-            "modes": [(k + 1, float(f), kind, float(d), [float(m) for m in mass]) for k, (f, kind, d, mass) in enumerate(rows)],
-            "listed": MODES_LISTED, "pictures": _mode_pictures(solution, name), "provenance": dict(data.provenance),
-        }  # fmt: skip
-    return list(parts.values())
-
-
-def _mode_pictures(solution: SolutionData, body: str) -> list[Picture]:
-    data = solution.compiled.data[body]
-    if data.surface is None or not len(data.surface.triangles):
-        return []
-    drawn = range(min(data.nf, MODES_DRAWN))
-    titles = [f"Mode {k + 1} · {number(float(data.modes.frequency[k]))} Hz" for k in drawn]
-    shapes = [data.surface.phi[:, :, k] for k in drawn]
-    images = [deformed_drawing(data.surface, u, np.linalg.norm(u, axis=1)) for u in shapes]
-    return [Picture(images[k], f"{titles[k]} of {data.name}", titles[k]) for k in drawn]

@@ -8,7 +8,7 @@ import numpy as np
 
 from flexmbs.page.panels import Bar, Panel, limits, readable
 from flexmbs.page.solids import mode_picture
-from flexmbs.page.style import INK, MUTED, PALETTE, finish, house_style, label, panels
+from flexmbs.page.style import INK, MUTED, PALETTE, STATES, finish, house_style, label, panels
 from flexmbs.report import curves
 from flexmbs.report.contacts import contact_panels
 from flexmbs.report.pictures import motion_picture
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from flexmbs.results.solution import SolutionData
-
-STATES = {"open": "#e4e9ee", "closed": PALETTE[0], "stick": PALETTE[2], "slip": PALETTE[1]}
 
 
 class Plots:

@@ -1,0 +1,273 @@
+"""A report as a PDF document, set by typst: text, tables and curves as such, only solids as pixels."""
+
+from __future__ import annotations
+
+import base64
+import importlib.util
+import json
+import pathlib
+import re
+import struct
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from flexmbs.errors import MachineError
+from flexmbs.files.output import write_bytes
+from flexmbs.page.chart import COLOURS, drawing, look, remarks
+from flexmbs.page.html import Picture, number, powers
+from flexmbs.page.panels import Panel, span_of
+from flexmbs.page.style import GRID, INK, MUTED, PALETTE, STATES
+from flexmbs.report.content import ROWS_LISTED, Content, content
+
+if TYPE_CHECKING:
+    from flexmbs.report.contacts import ContactRow
+    from flexmbs.results.solution import SolutionData
+
+TEMPLATE = pathlib.Path(__file__).with_name("templates") / "report.typ"
+NEEDED = 'report: a PDF document needs the package typst; install it: pip install "flexmbs[pdf]"'
+CURVES = (640.0, 150.0)  # user units of a panel
+MOST_LINES, MOST_IMPACTS = 240, 60  # of the model file; listed
+CONTACTS = ("contact", "kind", "closed", "largest force", "at t [s]", "friction [N]", "impacts", "lost [J]")
+FRICTIONS = ("friction in joints", "kind", "joint", "largest", "at t [s]", "largest power [W]", "lost [J]")
+IMPACTS = ("t [s]", "impact of", "normal impulse [N s, N m s]", "along the plane", "lost [J]")
+LONG = re.compile(r"[^\s\u200b]{30}")  # a word that is broken, so that no column is wider than the page
+LOOK = (
+    f"text{{font:11px 'DejaVu Sans';fill:{MUTED}}}.end{{text-anchor:end}}.middle{{text-anchor:middle}}.row{{fill:{INK}}}"
+    f".grid{{fill:none;stroke:{GRID}}}.line{{fill:none;stroke-width:1.6;stroke-linejoin:round}}.dashed{{stroke-dasharray:6 4}}"
+    + "".join(f".line.c{k}{{stroke:{PALETTE[k]}}}.clipped.c{k}{{fill:{PALETTE[k]}}}" for k in range(COLOURS))
+    + "".join(f".{kind}{{fill:{colour}}}" for kind, colour in STATES.items())
+)
+
+
+def write_pdf(solution: SolutionData, numbers: dict[str, Any], path: pathlib.Path) -> None:
+    """Write the document to ``path``. Raises MachineError, without the package typst too."""
+    typesetter()
+    write_bytes(path, document(content(solution, numbers)))
+
+
+def typesetter() -> Any:
+    """The package typst. Raises MachineError if it is not installed."""
+    try:
+        import typst
+    except ImportError:
+        raise MachineError(NEEDED) from None
+    return typst
+
+
+def document(shown: Content) -> bytes:
+    """The PDF of a report. Names are data of the template, never part of its code."""
+    written = _Document(shown)
+    table = json.dumps(written.table()).encode()
+    files = {"main.typ": TEMPLATE.read_bytes(), "report.json": table} | written.files
+    return bytes(typesetter().compile(files, ignore_system_fonts=True, font_paths=_fonts()))
+
+
+def _fonts() -> list[pathlib.Path]:
+    """The folder of DejaVu, which comes with matplotlib."""
+    found = importlib.util.find_spec("matplotlib")
+    return [] if found is None or found.origin is None else [pathlib.Path(found.origin).parent / "mpl-data" / "fonts" / "ttf"]
+
+
+class _Document:
+    """Blocks for the template in their order, and the pictures by the names of their files."""
+
+    def __init__(self, shown: Content) -> None:
+        self.shown = shown
+        self.blocks: list[dict[str, Any]] = []
+        self.files: dict[str, bytes] = {}
+        every = [*(panel for _, panels in shown.curves for panel in panels), *shown.contact_panels]
+        self.span = span_of(every)
+        for section in (
+            self._checks, self._model, self._equations, self._modes, self._contacts, self._curves, self._stresses, self._solver,
+            self._origin,
+        ):  # fmt: skip
+            section()
+
+    def table(self) -> dict[str, Any]:
+        """The data of the template."""
+        shown, origin = self.shown, self.shown.numbers["provenance"]
+        return {
+            "title": str(shown.numbers["model"]), "verdict": shown.numbers["verdict"], "sentence": shown.sentence,
+            "tiles": shown.tiles, "still": self._stored(shown.still), "blocks": self.blocks,
+            "made": f"Written by flexmbs {origin.get('flexmbs', '')} on {origin.get('date', '')}. SI units unless stated.",
+        }  # fmt: skip
+
+    def _add(self, kind: str, **given: Any) -> None:
+        self.blocks.append({"kind": kind, **given})
+
+    def _heading(self, text: str, level: int = 1) -> None:
+        self._add("heading", text=text, level=level)
+
+    def _notes(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self._add("note", text=powers(line))
+
+    def _rows(self, columns: str, head: Sequence[str], rows: Sequence[Sequence[Any]], most: int = ROWS_LISTED) -> None:
+        """A table; columns: "l" and "r" for left and right, "w" for left and as wide as there is room."""
+        shown = [[_cell(value) for value in row] for row in rows[:most]]
+        if shown:
+            self._add("table", columns=list(columns), head=list(head), rows=shown)
+        if len(rows) > most:
+            self._notes([f"and {len(rows) - most} more"])
+
+    def _stored(self, picture: Picture) -> dict[str, str]:
+        """A picture as a file of the template."""
+        head, _, data = picture.source.partition(",")
+        name = f"picture{len(self.files)}.svg"
+        self.files[name] = base64.b64decode(data) if "svg" in head else _framed(picture.source)
+        return {"file": name, "alt": picture.alt, "caption": picture.caption}
+
+    def _panels(self, panels: Sequence[Panel]) -> None:
+        for panel in panels:
+            name = f"curves{len(self.files)}.svg"
+            head, _, elements = drawing(panel, self.span, *CURVES).partition(">")
+            self.files[name] = f'{head} xmlns="http://www.w3.org/2000/svg"><style>{LOOK}</style>{elements}'.encode()
+            keys = [(curve.name, PALETTE[int(look(curve, k)[1])], curve.dashed) for k, curve in enumerate(panel.curves)]
+            states = dict.fromkeys(state.kind for bar in panel.bars for state in bar.states)
+            keys += [(kind, STATES[kind], False) for kind in states]
+            self._add("plot", title=panel.heading, file=name, keys=keys, notes=remarks(panel))
+
+    def _checks(self) -> None:
+        numbers = self.shown.numbers
+        self._heading("Checks")
+        rows = [
+            ({"badge": check["status"]}, check["title"], powers("; ".join(filter(None, (check["found"], check["remedy"])))))
+            for check in numbers["checks"]
+        ]
+        self._rows("llw", (), rows, len(rows))
+        self._notes(f"Event {event['name']} at t = {number(event['t'], 6)} s" for event in numbers["events"][:ROWS_LISTED])
+        self._notes([*numbers["notes"], *(f"Assembly: {line}" for line in numbers["moved"])])
+
+    def _model(self) -> None:
+        model = self.shown.model
+        self._heading("Model")
+        self._add("lines", lines=model["degrees_of_freedom"])
+        self._heading("Bodies", 2)
+        self._rows("llrw", ("name", "kind", "mass [kg]", "frames"), model["bodies"])
+        if model["joints"]:
+            self._heading("Joints", 2)
+            head = ("name", "kind", "from", "to", "freedoms", "in tree", "largest force [N]", "moment [N m]")
+            rows = [(*row[:6], *(f"{number(value, 3)}{'' if row[8] else '*'}" for value in row[6:8])) for row in model["joints"]]
+            self._rows("llllrlrr", head, rows)
+        if model["calm"]:
+            self._notes(["Largest forces and moments outside of steps with impacts."])
+        if any(not row[8] for row in model["joints"]):
+            self._notes(["* not unique: redundant constraints; the multipliers of least norm are shown."])
+        others = [
+            *model["forces"], *((name, f"drive, {kind}", on) for name, kind, on in model["drives"]),
+            *((name, f"coupling, {kind}", text) for name, kind, text in model["couplings"]),
+        ]  # fmt: skip
+        if others:
+            self._heading("Forces, contacts, rotors, drives and couplings", 2)
+            self._rows("llw", ("name", "kind", "acts on"), others)
+
+    def _equations(self) -> None:
+        found = self.shown.equations
+        self._heading("Equations")
+        self._add("formula", text=found.formula)
+        self._add("lines", lines=[line for line in found.lines if line])
+        if found.picture:
+            self._add("pictures", pictures=[self._stored(found.picture)], across=3)
+
+    def _modes(self) -> None:
+        if self.shown.parts:
+            self._heading("Modes")
+        for part in self.shown.parts:
+            named = ", ".join(part["names"])
+            self._heading(named if part["names"] == [part["part"]] else f"{named} · part {part['part']}", 2)
+            if part["pictures"]:
+                self._add("pictures", pictures=[self._stored(picture) for picture in part["pictures"]], across=3)
+            head = ("mode", "frequency [Hz]", "kind", "damping ratio", "effective mass x", "y", "z [kg]")
+            rows = [
+                (k, number(frequency, 5), kind, number(damping, 3), *(_mass(m, part["mass"]) for m in mass))
+                for k, frequency, kind, damping, mass in part["modes"]
+            ]
+            self._rows("rrlrrrr", head, rows, part["listed"])
+
+    def _contacts(self) -> None:
+        found = self.shown.contacts
+        if found is None:
+            return
+        self._heading("Contacts and friction")
+        self._rows("llrrrrrr", CONTACTS, [_contact_row(row) for row in found.rows])
+        self._rows("lllrrrr", FRICTIONS, [_friction_row(row) for row in found.frictions])
+        self._notes(found.notes)
+        self._panels(self.shown.contact_panels)
+        impacts = [(number(each["t"], 6), *(each[key] for key in ("name", "normal", "along", "lost"))) for each in found.impacts]
+        self._rows("rwrrr", IMPACTS, impacts, MOST_IMPACTS)
+
+    def _curves(self) -> None:
+        for section, panels in self.shown.curves:
+            self._heading(section.title)
+            self._panels(panels)
+            self._notes([section.caption])
+
+    def _stresses(self) -> None:
+        if self.shown.stresses:
+            self._heading("Stress")
+        for each, picture in self.shown.stresses:
+            self._heading(each.body, 2)
+            if picture:
+                drawn = Picture(picture, f"Von Mises stress of {each.body}", each.caption)
+                self._add("pictures", pictures=[self._stored(drawn)], across=1)
+            self._rows("lw", (), [({"badge": "WARN"}, line) for line in each.warnings])
+            self._notes(each.notes)
+            head = ("spot", "node", "x", "y", "z [m]", "t [s]", "von Mises [MPa]", "σ₁", "σ₂", "σ₃ [MPa]", "of yield")
+            rows = [
+                (
+                    k + 1, spot.node, *(number(round(x, 9)) for x in spot.position.tolist()), number(spot.time),
+                    number(1e-6 * spot.von_mises), *(number(1e-6 * s) for s in spot.principal.tolist()),
+                    f"{number(100 * spot.utilization, 3)} %" if spot.utilization else "–",
+                )
+                for k, spot in enumerate(each.spots)
+            ]  # fmt: skip
+            self._rows("rrrrrrrrrrr", head, rows)
+
+    def _solver(self) -> None:
+        numbers = self.shown.numbers
+        self._heading("Solver")
+        facts = {**numbers["options"], **numbers["statistics"]}
+        self._rows("lw", (), [(key.replace("_", " "), value) for key, value in facts.items()], len(facts))
+
+    def _origin(self) -> None:
+        self._heading("Provenance")
+        digests = [(f"digest of {', '.join(part['names'])}", part["digest"]) for part in self.shown.parts]
+        facts = [*self.shown.numbers["provenance"].items(), *digests]
+        self._rows("lw", (), facts, len(facts))
+        self._heading("Model file", 2)
+        lines = self.shown.model_text.splitlines()
+        left = len(lines) - MOST_LINES
+        self._add("code", text="\n".join(lines[:MOST_LINES]))
+        if left > 0:
+            self._notes([f"and {left} more lines in the solution file"])
+
+
+def _contact_row(row: ContactRow) -> tuple[Any, ...]:
+    friction = "–" if row.friction is None else row.friction
+    force, lost = f"{number(row.normal)} {row.unit}", row.lost if row.impacts else "–"
+    return row.name, row.kind, f"{number(100 * row.closed, 3)} %", force, row.time, friction, row.impacts, lost
+
+
+def _friction_row(row: dict[str, Any]) -> tuple[Any, ...]:
+    largest = f"{number(row['largest'])} {row['unit']}"
+    return row["name"], row["kind"], row["joint"], largest, row["time"], row["most_power"], row["lost"]
+
+
+def _framed(source: str) -> bytes:
+    """An SVG around the data URL of a PNG: the files of a template are texts."""
+    width, height = struct.unpack(">II", base64.b64decode(source.partition(",")[2][:32])[16:24])
+    size = f'width="{width}" height="{height}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}><image {size} href="{source}"/></svg>'.encode()
+
+
+def _cell(value: Any) -> Any:
+    """A value of a table as text; badges as they are."""
+    if isinstance(value, dict):
+        return value
+    text = "none" if value is None else number(value) if isinstance(value, int | float) else str(value)
+    return LONG.sub("\\g<0>\u200b", text)
+
+
+def _mass(value: float, total: float) -> str:
+    """An effective mass, a dash if it is none."""
+    return number(value, 3) if value > 1e-6 * total else "–"

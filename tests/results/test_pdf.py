@@ -1,0 +1,170 @@
+"""The report as a PDF document, read by another program; without the package typst, one clear line."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from runs import hanging
+from test_contacts_on_the_page import sledge
+from test_report import NASTY, named_nastily
+from test_stress import mechanism, stressed_beam
+
+import flexmbs as fm
+from flexmbs.__main__ import main
+
+pypdf = pytest.importorskip("pypdf")
+pytest.importorskip("typst")
+
+
+def texts(path: Path) -> list[str]:
+    """Of each page, words without the places where they may be broken."""
+    return [page.extract_text().replace("\u200b", "") for page in pypdf.PdfReader(path).pages]
+
+
+def pixels(path: Path) -> list[int]:
+    """Number of images of pixels on each page."""
+    return [len(page.images) for page in pypdf.PdfReader(path).pages]
+
+
+@pytest.fixture(scope="module")
+def swing(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, fm.Solution]:
+    path = tmp_path_factory.mktemp("pdf") / "swing.pdf"
+    solution = fm.simulate(hanging(angle=1.0), t_end=0.8, step=1e-3)
+    solution.report(path)
+    return path, solution
+
+
+def test_text_pages_and_contents(swing: tuple[Path, fm.Solution]) -> None:
+    path, solution = swing
+    pages, reader = texts(path), pypdf.PdfReader(path)
+    assert reader.metadata is not None
+    assert reader.metadata.title == solution.model.name
+    assert pages[0].startswith(f"{solution.model.name}\n{solution.verdict} The run finished")  # the verdict first
+    assert [f"{k + 1} / {len(pages)}" in page for k, page in enumerate(pages)] == [True] * len(pages)
+    contents = dict(re.findall(r"^([A-Z][\w ]+?)[ .]{5,}(\d+)$", pages[0], re.MULTILINE))
+    assert list(contents)[:4] == ["Checks", "Model", "Equations", "Joints"]
+    assert list(contents)[-2:] == ["Solver", "Provenance"]
+    for title, page in contents.items():
+        assert re.search(rf"^{title}$", pages[int(page) - 1], re.MULTILINE)
+    outline = [entry.title for entry in reader.outline if not isinstance(entry, list)]
+    assert outline == list(contents)
+    every = "\n".join(pages)
+    for check in solution.audit:
+        assert check.title in every
+    assert 'kind = "revolute"' in every  # the model file
+    numbers = json.loads(path.with_name("swing.summary.json").read_text())
+    assert numbers["verdict"] == solution.verdict
+
+
+def test_curves_are_lines_with_text_and_not_pixels(swing: tuple[Path, fm.Solution]) -> None:
+    path, solution = swing
+    page = next(page for page in pypdf.PdfReader(path).pages if "Joint angles" in page.extract_text())
+    assert len(page.images) == 0
+    assert {"0", "0.2", "0.4", "0.6", "0.8", "hinge.0"} <= set(page.extract_text().replace("−", "-").split())
+    drawn = curve_points(page)
+    angle = solution.joint("hinge").position[:, 0]
+    assert len(drawn) > 300
+    assert np.all(np.diff(drawn[:, 0]) >= 0)
+    place = np.interp(np.linspace(0, 1, 50), (drawn[:, 0] - drawn[0, 0]) / np.ptp(drawn[:, 0]), drawn[:, 1])
+    true = np.interp(np.linspace(0, 0.8, 50), solution.t, angle)
+    assert abs(np.corrcoef(place, true)[0, 1]) > 0.9999
+
+
+def curve_points(page: "pypdf.PageObject") -> np.ndarray:
+    """Points of the longest path of a page and of the forms in it, in its own units."""
+    found: list[list[tuple[float, float]]] = [[]]
+
+    def walk(operands: list, name: bytes, number: int = 0) -> None:
+        if name == b"m":
+            found.append([])
+        if name in (b"m", b"l"):
+            found[-1].append((float(operands[0]), float(operands[1])))
+
+    def visit(stream: object, resources: "pypdf.generic.DictionaryObject") -> None:
+        for operands, name in pypdf.generic.ContentStream(stream, page.pdf).operations:
+            walk(operands, name)
+            if name == b"Do":
+                form = resources["/XObject"][operands[0]].get_object()
+                if form["/Subtype"] == "/Form":
+                    visit(form, form.get("/Resources", resources).get_object())
+
+    visit(page.get_contents(), page["/Resources"].get_object())
+    return np.array(max(found, key=len))
+
+
+def test_names_are_text_and_never_code(tmp_path: Path) -> None:
+    model = named_nastily()
+    model.add(fm.RigidBody("#panic() @a *b*", mass=1.0, inertia=(1, 1, 1)))
+    fm.simulate(model, t_end=0.05, step=0.01).report(tmp_path / "out.PDF")
+    every = " ".join(texts(tmp_path / "out.PDF"))
+    assert NASTY in every
+    assert "#panic() @a *b*" in every
+    assert "$a_1$ & <img src=x onerror=alert(1)>" in every
+    assert '_hinge, "$x^2$"' in every
+
+
+def test_only_solids_are_pixels(tmp_path: Path) -> None:
+    """The pages of curves have none; the modes of a part have one each, the stress of a body two, one from each side."""
+    solution = fm.simulate(mechanism(stressed_beam()), t_end=0.02, step=0.002)
+    solution.report(tmp_path / "beam.pdf")
+    pages, counts = texts(tmp_path / "beam.pdf"), pixels(tmp_path / "beam.pdf")
+    data = next(iter(solution.compiled.data.values()))
+    assert sum(counts) == 1 + min(data.nf, 6) + 2 * len(solution.compiled.data)  # the motion first
+    assert counts[0] == 1
+    curves = [count for page, count in zip(pages, counts) if "Mode 1" not in page and "Von Mises" not in page]
+    assert sum(curves) == 1
+    every = "\n".join(pages)
+    assert "Von Mises stress at t = " in every
+    assert f"{data.modes.frequency[0]:.4g} Hz" in every
+
+
+def test_contacts_and_their_states(tmp_path: Path) -> None:
+    solution = fm.simulate(sledge(0.5, height=0.1), t_end=0.3, step=1e-3, integrator="moreau-jean")
+    solution.report(tmp_path / "sledge.pdf")
+    every = "\n".join(texts(tmp_path / "sledge.pdf"))
+    for words in ("Contacts and friction", "States of the contacts", "slip", "impact of", "Normal force [N]"):
+        assert words in re.sub(" +", " ", every)
+
+
+def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fm.simulate(hanging(), t_end=0.02, step=0.01).save(tmp_path / "run.h5")
+    with pytest.raises(SystemExit) as end:
+        main(["report", str(tmp_path / "run.h5"), "-o", str(tmp_path / "run.pdf")])
+    assert end.value.code == 0
+    assert (tmp_path / "run.pdf").read_bytes().startswith(b"%PDF-")
+    with pytest.raises(SystemExit) as end:  # a PDF replaces a PDF, nothing else
+        main(["report", str(tmp_path / "run.h5"), "-o", str(tmp_path / "run.pdf")])
+    assert end.value.code == 0
+    (tmp_path / "page.pdf").write_text("<!doctype html><p>")
+    with pytest.raises(SystemExit) as end:
+        main(["report", str(tmp_path / "run.h5"), "-o", str(tmp_path / "page.pdf")])
+    assert end.value.code == 2
+    assert "is an HTML page, no PDF document" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as end:
+        main(["report", str(tmp_path / "run.h5"), str(tmp_path / "run.h5"), "-o", str(tmp_path / "two.pdf")])
+    assert end.value.code == 2
+    assert "two runs are compared on an HTML page; choose a name with .html" in capsys.readouterr().err
+
+
+def test_without_typst_one_line_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    solution = fm.simulate(hanging(), t_end=0.02, step=0.01)
+    monkeypatch.setitem(sys.modules, "typst", None)
+    needed = r'report: a PDF document needs the package typst; install it: pip install "flexmbs\[pdf\]"'
+    with pytest.raises(fm.MachineError, match=needed):
+        solution.report(tmp_path / "run.pdf")
+    solution.save(tmp_path / "run.h5")
+    with pytest.raises(SystemExit) as end:
+        main(["report", str(tmp_path / "run.h5"), "-o", str(tmp_path / "run.pdf")])
+    assert end.value.code == 4
+    solution.model.save(tmp_path / "m.toml")
+    with pytest.raises(SystemExit) as end:  # before the run, not after it
+        main(["run", str(tmp_path / "m.toml"), "--t-end", "0.1", "--report", str(tmp_path / "run.pdf")])
+    assert end.value.code == 4
+    told = capsys.readouterr().err
+    assert len(re.findall(needed, told)) == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.toml", "run.h5"]
