@@ -1,5 +1,7 @@
 """The terms that `fm.matrices` names: identities of docs/theory.md, sections 16 to 29, at states of random models."""
 
+import functools
+
 import numpy as np
 import pytest
 from any_models import any_model
@@ -22,7 +24,10 @@ def close(found: np.ndarray, expected: np.ndarray, tolerance: float = 1e-10) -> 
     return bool(np.abs(found - expected).max(initial=0.0) <= tolerance * scale)
 
 
-def drawn(seed: int) -> Matrices:
+@functools.cache
+def drawn(seed: int, coordinates: str = "joint") -> Matrices:
+    if coordinates != "joint":
+        return fm.matrices(drawn(seed).state.compiled.model, at=drawn(seed).state, coordinates=coordinates)
     model = any_model(seed).model
     return fm.matrices(model, at=fm.state(model))
 
@@ -114,8 +119,7 @@ def test_articulated_terms(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_quadratic_velocity_vector(seed: int, coordinates: str) -> None:
     """sᵀQ_v = −½ sᵀ Ṁ s: without other forces the kinetic energy is constant."""
-    model = any_model(seed).model
-    terms = fm.matrices(model, at=fm.state(model), coordinates=coordinates)
+    terms = drawn(seed, coordinates)
     s, h = terms.state.s, 1e-4 / (1.0 + np.abs(terms.state.s).max())
     M = [dense(moved(terms.state, k * h * s)).M for k in (-2, -1, 1, 2)]
     rate = (8.0 * (M[2] - M[1]) - (M[3] - M[0])) / (12.0 * h)
@@ -156,13 +160,14 @@ def test_the_embedding_factors_the_same_matrix(seed: int) -> None:
 
 
 def test_bad_arguments() -> None:
-    model = any_model(0).model
+    terms = drawn(1)
+    model = terms.state.compiled.model
     with pytest.raises(fm.InputError, match=r"formalism: 'newton' is not known; choose one of multiplier"):
         fm.matrices(model, formalism="newton")
     with pytest.raises(fm.InputError, match=r"coordinates: 'recursive' works in joint coordinates only"):
         fm.matrices(model, formalism="recursive", coordinates="absolute")
     with pytest.raises(fm.InputError, match=r"body 'none' is not in the model; it has: "):
-        fm.matrices(model).body("none")
+        terms.body("none")
 
 
 @pytest.mark.parametrize("formalism", ["multiplier", "embedding", "partitioning", "recursive"])
