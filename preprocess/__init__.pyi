@@ -23,6 +23,7 @@ from .mesh.mesh import Mesh as Mesh
 from .mesh.node_regions import Plane as Plane
 from .mesh.node_regions import Point as Point
 from .mesh.structured import box_mesh as box_mesh
+from .mesh_files.from_skfem import from_skfem as from_skfem
 from .mesh_files.read import read_mesh as read_mesh
 from .part_file import Part as Part
 from .part_file import read_part as read_part

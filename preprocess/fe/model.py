@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,6 +17,9 @@ from preprocess.inputs.arguments import instance, integers, node_indices
 from preprocess.mesh.mesh import Mesh
 from preprocess.mesh.rigid_motion import rigid_motion
 from preprocess.solve.sparse_products import sparse_product
+
+if TYPE_CHECKING:
+    import skfem
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -88,6 +92,40 @@ class FEModel:
         if faces.size % 3:
             raise InputError(f"{source}: triangles: {faces.size} node indices are not rows of three")
         return cls(stiffness, _nodal_mass(mass, len(x), masses), x, ids, sets, faces.reshape(-1, 3), source)
+
+    @classmethod
+    def from_skfem(cls, basis: skfem.Basis, K: sp.spmatrix, M: sp.spmatrix) -> FEModel:
+        """Model of matrices that scikit-fem assembled in a vector basis, with positions in m; named boundaries become node sets.
+
+        basis: of an ``ElementVector`` of a Lagrange element, of any order.  K (n, n): stiffness, N/m.  M (n, n): mass, kg.
+        Raises InputError as `from_matrices`, and for other bases.
+
+        Examples
+        --------
+        >>> import preprocess as pp
+        >>> import skfem
+        >>> from skfem.models.elasticity import lame_parameters, linear_elasticity
+        >>> mesh = skfem.MeshTet().refined(1).with_boundaries({"floor": lambda x: x[2] == 0.0})
+        >>> basis = skfem.Basis(mesh, skfem.ElementVector(skfem.ElementTetP2()))
+        >>> K = linear_elasticity(*lame_parameters(2.1e11, 0.3)).assemble(basis)
+        >>> M = skfem.BilinearForm(lambda u, v, w: 7850.0 * (u * v).sum(axis=0)).assemble(basis)
+        >>> model = pp.FEModel.from_skfem(basis, K, M)
+        >>> round(model.mass, 6), len(model.node_sets["floor"])
+        (7850.0, 25)
+        """
+        from preprocess.fe.from_skfem import basis_nodes, outer_triangles
+
+        triples = basis_nodes(basis)
+        order, node = triples.ravel(), np.empty(basis.N, dtype=np.int64)
+        node[triples] = np.arange(len(triples))[:, None]
+        for name, matrix in (("K", K), ("M", M)):
+            if np.shape(matrix) != (basis.N, basis.N):
+                raise InputError(f"scikit-fem: {name} has shape {np.shape(matrix)}; the basis has {basis.N} degrees of freedom")
+        sets = {name: np.unique(node[basis.get_dofs(name).flatten()]) for name in basis.mesh.boundaries or {}}
+        K, M = (sp.csr_matrix(matrix)[order][:, order] for matrix in (K, M))
+        places = basis.doflocs.T[triples[:, 0]]
+        triangles = outer_triangles(basis)
+        return cls.from_matrices(K, M, places, node_sets=sets, triangles=triangles, source="scikit-fem")
 
     @property
     def M(self) -> sp.csr_matrix:

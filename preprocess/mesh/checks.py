@@ -154,3 +154,11 @@ def _rigid_modes(nodes: Array, connectivity: Tables, n_parts: int, part_of: Indi
             row[:, 6 * next_part : 6 * next_part + 6] = -row[:, 6 * part : 6 * part + 6]
             ties += row.T @ row
     return 6 * n_parts - int(np.linalg.matrix_rank(ties, tol=1e-12, hermitian=True))
+
+
+def oriented(name: str, nodes: Array, connectivity: Indices) -> Indices:
+    """Elements of a type, with the node order of inverted ones reversed."""
+    element, table = ELEMENTS[name], connectivity.copy()
+    inverted = (element.jacobian_determinants(nodes[table]) < 0).all(axis=1)
+    table[inverted] = table[inverted][:, element.mirrored]
+    return table

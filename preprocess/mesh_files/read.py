@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
 from flexmbs.files.paths import file_path
-from preprocess.elements import ELEMENTS
 from preprocess.inputs.arguments import checked_arguments, instance
 from preprocess.inputs.warning import PreprocessWarning
-from preprocess.mesh.checks import missing_nodes
+from preprocess.mesh.checks import missing_nodes, oriented
 from preprocess.mesh.mesh import ElementBlock, Mesh
 from preprocess.mesh_files.readers import RawMesh, raw_mesh
 
@@ -74,11 +73,7 @@ def _kept(index: Indices, nodes: Indices) -> Indices:
 
 def _reoriented(mesh: Mesh) -> Mesh:
     """The mesh with the node order of inverted elements corrected."""
-    blocks = {}
-    for name, block in mesh.blocks.items():
-        determinants = ELEMENTS[name].jacobian_determinants(mesh.nodes[block.connectivity])
-        table = block.connectivity.copy()
-        inverted = (determinants < 0).all(axis=1)
-        table[inverted] = table[inverted][:, ELEMENTS[name].mirrored]
-        blocks[name] = ElementBlock(table, block.ids)
+    blocks = {
+        name: ElementBlock(oriented(name, mesh.nodes, block.connectivity), block.ids) for name, block in mesh.blocks.items()
+    }
     return replace(mesh, blocks=blocks)

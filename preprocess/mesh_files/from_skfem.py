@@ -1,0 +1,50 @@
+"""Meshes of scikit-fem: `from_skfem`."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flexmbs.errors import InputError
+from preprocess.elements import ELEMENTS
+from preprocess.mesh.checks import oriented
+from preprocess.mesh.mesh import Mesh
+from preprocess.mesh_files.raw_mesh import SOLIDS
+from preprocess.mesh_files.read import UNITS
+
+if TYPE_CHECKING:
+    import skfem
+
+
+def from_skfem(mesh: "skfem.Mesh", *, unit: str = "m") -> Mesh:
+    """Solid mesh from a mesh of scikit-fem: ``MeshTet``, ``MeshTet2``, ``MeshHex``, ``MeshHex2``, ``MeshWedge1``.
+
+    mesh: the mesh; its named boundaries become node sets, its named subdomains element sets.  unit: its length unit, "m", "cm",
+    "mm" or "in".
+    Raises InputError for other objects, elements and units, and for every defect found by `Mesh.check`.
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> import skfem
+    >>> cube = skfem.MeshHex().refined(2).with_boundaries({"left": lambda x: x[0] == 0.0})
+    >>> pp.from_skfem(cube)
+    <Mesh of scikit-fem: 125 nodes, 64 hex8; sets: left>
+    """
+    import skfem
+    from skfem.io.meshio import TYPE_MESH_MAPPING, to_meshio
+
+    if not isinstance(mesh, skfem.Mesh):
+        raise InputError(f"mesh: must be a mesh of scikit-fem, not {type(mesh).__name__}")
+    kind = TYPE_MESH_MAPPING.get(type(mesh), type(mesh).__name__)
+    if kind not in SOLIDS:
+        raise InputError(f"mesh: {kind} elements are not supported; remesh with {', '.join(ELEMENTS)}")
+    if not isinstance(unit, str) or unit not in UNITS:
+        raise InputError(f"unit: {unit!r:.60} is unknown; give one of {', '.join(UNITS)}")
+    nodes, table = mesh.p.T * UNITS[unit], to_meshio(mesh, encode_cell_data=False).cells[0].data
+    return Mesh.from_arrays(
+        nodes,
+        {SOLIDS[kind]: oriented(SOLIDS[kind], nodes, np.asarray(table, dtype=np.int64))},  # scikit-fem takes either order
+        node_sets={name: mesh.dofs.get_facet_dofs(facets).flatten() for name, facets in (mesh.boundaries or {}).items()},
+        element_sets={name: 1 + np.asarray(cells) for name, cells in (mesh.subdomains or {}).items()},
+        source="scikit-fem",
+    )
