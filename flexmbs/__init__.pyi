@@ -111,6 +111,9 @@ from .robots.robot import Robot as Robot
 from .signals.signal import Signal as Signal
 from .signals.spectra import Psd as Psd
 from .studies.compare import compare as compare
+from .studies.fitting.identify import identify as identify
+from .studies.fitting.optimize import optimize as optimize
+from .studies.fitting.sensitivities import sensitivities as sensitivities
 from .studies.gibbs import gibbs as gibbs
 from .studies.inverse_dynamics import inverse_dynamics as inverse_dynamics
 from .studies.kinematics import kinematics as kinematics

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from flexmbs.declaration import close_names
 from flexmbs.errors import InputError, MachineError
 from flexmbs.exports.labelled import labelled, labels
-from flexmbs.results.channels import channels
+from flexmbs.results.channels import TABLES, channels
 from flexmbs.signals.signal import Signal
 
 if TYPE_CHECKING:
@@ -37,14 +37,15 @@ def data_frame(solution: SolutionData, tables: Iterable[str] | None = None) -> D
 
 def signal(solution: SolutionData, name: str) -> Signal:
     """The channel of a name such as ``frame fore/tip position x``, with or without the unit. Raises `InputError`."""
-    known = {}
-    for table, found in channels(solution).items():
-        for channel in found:
-            full = f"{ONE.get(table, table)} {channel.name}"
-            known[full] = channel
-            if name in (full, f"{ONE.get(table, table)} {channel.heading}"):
-                return Signal(solution.t, channel.values, full, channel.unit or "1")
-    raise InputError(f"signal: '{name}' is not in the solution; {close_names(str(name), known)}")
+    name = str(name)
+    for table, made in TABLES.items():  # evaluates one table, to the channel
+        if ONE.get(table, table) == name.partition(" ")[0]:
+            for channel in made(solution):
+                full = f"{ONE.get(table, table)} {channel.name}"
+                if name in (full, f"{ONE.get(table, table)} {channel.heading}"):
+                    return Signal(solution.t, channel.values, full, channel.unit or "1")
+    known = [f"{ONE.get(table, table)} {channel.name}" for table, found in channels(solution).items() for channel in found]
+    raise InputError(f"signal: '{name}' is not in the solution; {close_names(name, known)}")
 
 
 def dataset(solution: SolutionData) -> Dataset:

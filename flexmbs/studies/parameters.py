@@ -14,6 +14,7 @@ from flexmbs.declaration import Declaration, NestedError, Problem, close_names, 
 from flexmbs.errors import InputError
 from flexmbs.model.check import require_model
 from flexmbs.model.joints import Joint
+from flexmbs.model.laws import Constant
 from flexmbs.model.model import SECTIONS, ModelData
 
 Build: TypeAlias = Model | Callable[..., Model]
@@ -48,9 +49,7 @@ def parameters(model: Model) -> dict[str, float]:
 def number_at(model: Model, path: str) -> float:
     """The value of a parameter. Raises `InputError` for a path that is not in the model or is not that of one number."""
     container, key = _located(model, path)[-1]
-    value = _parts(container)[key]
-    if isinstance(value, tuple) and len(value) == 1:
-        value = value[0]
+    value = _single(_parts(container)[key])
     if value is None:
         raise InputError(f"{path}: is not given in the model; give it a value there")
     if isinstance(value, float):
@@ -107,6 +106,13 @@ def _parts(value: Any, key: str = "") -> Mapping[str, Any]:
             letters = dict(zip("xyz", value)) if len(value) == 3 and key not in COORDINATES else {}
             return letters | {str(i): part for i, part in enumerate(value)}
     return {}
+
+
+def _single(value: Any) -> Any:
+    """The only element of a tuple, the value of a constant law; other values themselves."""
+    if isinstance(value, tuple) and len(value) == 1:
+        value = value[0]
+    return value.value if isinstance(value, Constant) else value
 
 
 def _located(model: Model, path: str) -> Steps:
@@ -178,8 +184,7 @@ def _require_argument(path: str, steps: Steps, value: Any) -> None:
 
 def _numbers(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], float]]:
     """Paths and values of the finite floats within a value, each once."""
-    if isinstance(value, tuple) and len(value) == 1:
-        value = value[0]
+    value = _single(value)
     if isinstance(value, float):
         if math.isfinite(value):
             yield path, value

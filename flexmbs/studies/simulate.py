@@ -142,8 +142,14 @@ def simulate(
 
 
 def concluded(ready: Prepared, status: int, written: int, seconds: float) -> Solution:
-    """The solution of a run that ended with this status and number of outputs, with its audit. Raises `SolverError`, and
-    exceptions of user functions, with what was computed."""
+    """The solution of a run that ended with this status and number of outputs, with its audit. Raises as `unaudited`."""
+    solution = unaudited(ready, status, written, seconds)
+    return solution.with_checks(audited(solution, ready.run))
+
+
+def unaudited(ready: Prepared, status: int, written: int, seconds: float) -> Solution:
+    """The solution of a run that ended with this status and number of outputs. Raises `SolverError`, and exceptions of user
+    functions, with what was computed."""
     run, compiled = ready.run, ready.run.compiled
     status, reached = _finite(status, written, Trajectory(*run.out))
     good = Trajectory(*(array[:reached] for array in run.out))
@@ -162,7 +168,7 @@ def concluded(ready: Prepared, status: int, written: int, seconds: float) -> Sol
     if status not in (DONE, INTERRUPTED):
         compiled.callbacks.raise_error(solution if reached else None)
         raise SolverError(ended, solution)
-    return solution.with_checks(audited(solution, run))
+    return solution
 
 
 def _options_of_run(chosen: dict[str, Any], form: Formalism, method: Integrator) -> dict[str, Any]:

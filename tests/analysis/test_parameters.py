@@ -50,6 +50,13 @@ def test_values_that_are_valid_only_together_are_changed_together():
     assert changed(arm(), heavy).bodies["link v1.2"].inertia[1][1] == 9.0
 
 
+def test_a_constant_law_is_a_number():
+    model = arm()
+    model.add(fm.FrameForce("load", "link v1.2/tip", force=(0, 0, 5.0)))
+    assert number_at(model, "forces.load.force.z") == fm.parameters(model)["forces.load.force.z"] == 5.0
+    assert changed(model, {"forces.load.force.z": 6.0}).forces["load"].force[2] == fm.Constant(6.0)
+
+
 def test_whole_arguments_and_items_are_changed_too():
     model = arm()
     tilted = changed(model, {"bodies.link v1.2.frames.tip.rotation": ("y", 0.1)})

@@ -1,0 +1,191 @@
+"""Derivatives of the outputs of runs, by differences whose steps are refined to the wanted accuracy or to the noise."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from flexmbs.declaration import close_names, shown
+from flexmbs.errors import InputError, SolverError
+from flexmbs.signals.arguments import FloatArray
+from flexmbs.studies.fitting.arguments import read_number
+from flexmbs.studies.fitting.extrapolation import extrapolated
+from flexmbs.studies.fitting.runs import Result, Runs, Values
+
+FIRST = 0.01  # step relative to the size of the parameter
+LEVELS = 9  # at most, each with half the step
+QUICK = 7  # halvings at most of the one step with which iterations are content
+ROUNDING = 1e-14  # relative disturbances whose effect is the noise of fixed steps
+SAMPLES = 3  # of these disturbances
+LOOSER = 4.0  # tolerances of controlled steps with which the noise is measured
+SIDES = (1.0, -1.0)
+
+
+@dataclass
+class Column:
+    """Derivatives by one parameter: steps and differences so far, results, and what was found on the way."""
+
+    name: str
+    scale: float
+    sides: tuple[float, ...] = SIDES
+    steps: list[float] = field(default_factory=list)
+    differences: list[FloatArray] = field(default_factory=list)
+    level: int = 0
+    changed: tuple[float, str] | None = None  # the last step with another course, and which
+    refused: str = ""
+    done: bool = False
+
+    @property
+    def step(self) -> float:
+        """The present step."""
+        return FIRST * self.scale * 0.5**self.level
+
+    @property
+    def notes(self) -> list[str]:
+        """What is to be known of its derivatives."""
+        if not self.steps:
+            return [f"{self.name}: no derivative: {self.refused or f'a change by {self.changed[0]:.2g} gives {self.changed[1]}'}"]  # type: ignore[index]
+        found = [f"{self.name}: derivative to one side: {self.refused}"] if len(self.sides) == 1 else []
+        if self.changed:
+            found.append(
+                f"{self.name}: the derivative holds for changes below {self.changed[0]:.2g}, which gives {self.changed[1]}"
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """Values (n,) of the outputs, derivatives (n, m) and their errors (n, m), notes by parameter, number of runs."""
+
+    values: FloatArray
+    derivative: FloatArray
+    error: FloatArray
+    notes: tuple[str, ...]
+    count: int
+
+
+def gradient(
+    runs: Runs, scales: Mapping[str, float], *, accuracy: float, workers: int, at: Values | None = None
+) -> Gradient:  # fmt: skip
+    """Derivatives of the outputs at these values. Raises `InputError`, `SolverError` where the model itself does not run."""
+    base = {**runs.base, **(at or {})}
+    with ThreadPoolExecutor(workers) as pool:
+        middle = runs(base)
+        noise = noise_of(runs, base, middle, pool.map)
+        columns = [Column(name, scales.get(name, abs(value) or 1.0)) for name, value in base.items()]
+        count = 1 + SAMPLES
+        while open_columns := [column for column in columns if not column.done]:
+            asked = [(column, side) for column in open_columns for side in column.sides]
+            found = list(pool.map(lambda task: _tried(runs, base, *task), asked))
+            count += len(asked)
+            for column in open_columns:
+                sides = {side: result for (each, side), result in zip(asked, found) if each is column}
+                _advance(column, middle, sides, noise, accuracy)
+    results = [_result(column, noise) for column in columns]
+    notes = tuple(note for column in columns for note in column.notes)
+    return Gradient(
+        middle.values, np.array([value for value, _ in results]).T, np.array([error for _, error in results]).T, notes, count
+    )
+
+
+def noise_of(runs: Runs, base: Values, middle: Result, mapped: Callable[..., Iterable[Any]] = map) -> FloatArray:
+    """How far outputs of runs that should be equal differ (n,): by rounding, or within the tolerance of controlled steps."""
+    disturbed: list[Callable[[], Result]] = []
+    for k in range(SAMPLES):
+        factors = np.random.default_rng(k).uniform(-ROUNDING, ROUNDING, len(base))
+        values = {name: value * (1.0 + factor) for (name, value), factor in zip(base.items(), factors)}
+        disturbed.append(lambda values=values: runs(values))  # type: ignore[misc]
+    tolerances = {key: LOOSER * runs.options[key] for key in ("rtol", "atol") if runs.options[key] is not None}
+    if tolerances and runs.options["step"] is None:
+        disturbed[-1] = lambda: runs(base, **tolerances)
+    apart = [np.abs(result.values - middle.values) for result in mapped(lambda run: run(), disturbed)]
+    return np.asarray(np.max(apart, axis=0) + np.spacing(np.abs(middle.values)))
+
+
+def _tried(runs: Runs, base: Values, column: Column, side: float) -> Result | str:
+    """The result of a run beside the base, or why there is none."""
+    try:
+        return runs({**base, column.name: base[column.name] + side * column.step})
+    except (InputError, SolverError) as error:
+        return str(error).partition("\n")[0]
+
+
+def _advance(
+    column: Column, middle: Result, sides: Mapping[float, Result | str], noise: FloatArray, accuracy: float
+) -> None:  # fmt: skip
+    """Take up the runs of one level, and decide whether another one is needed."""
+    refused = {side: text for side, text in sides.items() if isinstance(text, str)}
+    others = {side: middle.course.difference(run.course) for side, run in sides.items() if not isinstance(run, str)}
+    changed = [text for text in others.values() if text]
+    step = column.step
+    column.level += 1
+    if refused:
+        column.refused = next(iter(refused.values()))
+        if column.level > 2 and len(refused) < len(column.sides):  # a bound at this very value
+            column.sides = tuple(side for side in column.sides if side not in refused)
+            column.level = 0
+    elif changed:
+        column.changed = step, changed[0]
+    else:
+        values = [run.values for run in sides.values() if not isinstance(run, str)]
+        ends = values if len(values) == 2 else [values[0], middle.values]
+        width = step * len(column.sides) * column.sides[0]
+        column.steps.append(step)
+        column.differences.append((ends[0] - ends[1]) / width)
+        _, error = _result(column, noise)
+        wanted = accuracy * np.maximum(np.abs(column.differences[-1]), 1e-3 * np.abs(middle.values) / column.scale)
+        column.done = bool((error <= wanted).all()) or (len(column.steps) > 2 and bool((noise / column.step > error).all()))
+    column.done |= column.level >= LEVELS
+
+
+def _result(column: Column, noise: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Derivatives and errors of a parameter so far; none where its steps gave no runs of the same course."""
+    if not column.steps:
+        return np.full(len(noise), math.nan), np.full(len(noise), math.inf)
+    steps, differences = np.array(column.steps), np.array(column.differences)
+    return extrapolated(steps, differences, noise, central=len(column.sides) == 2)
+
+
+def checked_scales(given: Any, names: Iterable[str]) -> dict[str, float]:
+    """Sizes of parameters, by which steps are chosen. Raises `InputError`."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InputError(f"scales: {shown(given)} is no dict of sizes of parameters, {{'bodies.tool.mass': 0.1}}")
+    known = list(names)
+    for name in given:
+        if name not in known:
+            raise InputError(f"scales: '{name}' is not among the parameters; {close_names(str(name), known)}")
+    found = {str(name): read_number(value, f"scales.{name}") for name, value in given.items()}
+    for name, value in found.items():
+        if value <= 0.0:
+            raise InputError(f"scales.{name}: must be > 0, not {value:g}")
+    return found
+
+
+def quick_level(noise: float) -> int:
+    """Halvings of the first step, for central differences with errors h² + ε/h by the relative noise ε: least at h = ∛(ε/2)."""
+    return int(np.clip(round(math.log2(FIRST / max(noise / 2.0, 1e-300) ** (1.0 / 3.0))), 0, QUICK))
+
+
+def jacobian(
+    runs: Runs, base: Values, scales: Mapping[str, float], *, level: int = QUICK, workers: int
+) -> FloatArray:  # fmt: skip
+    """∂y/∂p (n, m) for iterations, by central differences with one step after so many halvings, to one side at a bound. Raises
+    `InputError`, `SolverError` where neither side runs."""
+    columns = [Column(name, scales[name], level=level) for name in base]
+    with ThreadPoolExecutor(workers) as pool:
+        found = list(pool.map(lambda task: _tried(runs, base, *task), ((column, side) for column in columns for side in SIDES)))
+    slopes = []
+    for column, ahead, behind in zip(columns, found[::2], found[1::2]):
+        steps = [side * column.step for side, run in zip(SIDES, (ahead, behind)) if not isinstance(run, str)]
+        values = [run.values for run in (ahead, behind) if not isinstance(run, str)]
+        if not values:
+            raise SolverError(f"{column.name} = {base[column.name]:.6g}: no derivative: {ahead}")
+        if len(values) == 1:
+            steps, values = [*steps, 0.0], [*values, runs(base).values]
+        slopes.append((values[0] - values[1]) / (steps[0] - steps[1]))
+    return np.array(slopes).T

@@ -1,0 +1,287 @@
+"""`optimize`: values of parameters with which an output of a run is smallest, within bounds and limits of other outputs."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flexmbs.api.model import Model
+from flexmbs.api.solution import Solution
+from flexmbs.declaration import shown
+from flexmbs.errors import FlexmbsError, InputError, MachineError, ModelWarning
+from flexmbs.model.run import Run
+from flexmbs.signals.arguments import FloatArray, whole_number
+from flexmbs.studies.fitting.arguments import Limits, read_limits, require_within, sizes
+from flexmbs.studies.fitting.derivatives import checked_scales, jacobian
+from flexmbs.studies.fitting.outputs import Output, evaluated, read_outputs
+from flexmbs.studies.fitting.runs import Runs, Values, prepared_runs, run_options
+from flexmbs.studies.parameters import Build
+from flexmbs.time_stepping.event import Event
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+METHODS = ("gradient", "global")
+TOLERANCE = 1e-9  # of the scaled objective of SLSQP
+CLOSE = 1e-6  # violation of a limit, relative to the size of its output, that is none
+REFUSED = 1e6  # what stands for the outputs of a run that is not possible
+SEED = 1  # of differential evolution: the same search each time
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """The values of parameters with which an output is smallest.
+
+    parameters: names.  values (m,): at the optimum.  outputs: names of the objective and of what is limited.  results (n,): their
+    values there.  history (k, m + n): parameters and outputs of all runs of the search, NaN for runs that were not possible.
+    feasible: whether all limits hold.  message: how the search ended.  model: with these values.  solution: its audited run.
+    notes: what is to be known, one line each.  runs: number of runs, those for derivatives included.
+    """
+
+    parameters: tuple[str, ...]
+    values: FloatArray
+    outputs: tuple[str, ...]
+    results: FloatArray
+    history: FloatArray = field(repr=False)
+    feasible: bool
+    message: str
+    model: Model = field(repr=False)
+    solution: Solution = field(repr=False)
+    notes: tuple[str, ...]
+    runs: int
+
+    def to_dataframe(self) -> DataFrame:
+        """The history as a pandas data frame, a row for each run. Raises MachineError without pandas."""
+        try:
+            import pandas
+        except ImportError:
+            raise MachineError("to_dataframe: needs pandas; install it: pip install pandas") from None
+        return pandas.DataFrame(self.history, columns=[*self.parameters, *self.outputs])
+
+    def __str__(self) -> str:
+        lines = [
+            *(f"{name} = {value:.6g}" for name, value in zip(self.parameters, self.values)),
+            *(f"{name}: {value:.6g}" for name, value in zip(self.outputs, self.results)),
+            f"{self.runs} runs; {self.message}",
+        ]
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+
+def optimize(
+    model: Build,
+    parameters: Sequence[str] | Mapping[str, float],
+    minimize: Any,
+    *,
+    t_end: float | None = None,
+    step: float | None = None,
+    run: Run | None = None,
+    events: Sequence[Event] = (),
+    bounds: Mapping[str, Any] | None = None,
+    limits: Mapping[str, Any] | None = None,
+    outputs: Mapping[str, Any] | None = None,
+    method: str = "gradient",
+    scales: Mapping[str, float] | None = None,
+    most: int = 100,
+    workers: int = 1,
+) -> Optimum:  # fmt: skip
+    """The values of parameters with which an output of a run is smallest, other outputs within limits.
+
+    "gradient" is SLSQP of `scipy.optimize.minimize` with derivatives by central differences of runs, for smooth outputs: it finds
+    a minimum near the start. "global" is `scipy.optimize.differential_evolution`, for outputs with jumps or many minima; it needs
+    bounds of all parameters. The run at the optimum is audited.
+    Sources: Kraft, DFVLR-FB 88-28 (1988); Storn and Price, J. Global Optimization 11 (1997) 341.
+
+    Parameters
+    ----------
+    model : Model or function
+        The model, or a function that builds one: parameters without dots are its arguments, by keyword.
+    parameters : list of paths, or dict of values
+        Paths in the model such as ``bodies.tool.mass``; with a dict the values at which the search begins, instead of those of
+        the model.
+    minimize : text or function
+        The output to be made smallest, as of `sensitivities`, or the name of one in ``outputs``.
+    t_end : float [s], optional
+        End time.
+    step : float [s], optional
+        Fixed step; without it steps are controlled, by default with rtol = 1e-9 and atol = 1e-11.
+    run : Run, optional
+        Other options of the run, by default the model's.
+    events : sequence of Event
+        As of `simulate`.
+    bounds : dict of pairs, optional
+        Lower and upper bounds of parameters, None for no bound.
+    limits : dict of pairs, optional
+        Smallest and largest allowed values of outputs, None for no limit, by texts of outputs or names in ``outputs``.
+    outputs : dict of texts or functions, optional
+        Outputs with names.
+    method : 'gradient' or 'global'
+        The search.
+    scales : dict of floats, optional
+        Sizes of parameters, by which steps are chosen; by default the absolute values at the start.
+    most : int
+        Number of iterations, or of generations, at most.
+    workers : int
+        Number of runs at the same time, in threads.
+
+    Returns
+    -------
+    Optimum
+        Values, outputs and the history of the search. A `ModelWarning` if limits are not kept or the search did not end.
+
+    Raises
+    ------
+    InputError
+        For parameters, outputs, models and options that are not possible.
+    SolverError
+        If the run at the start stops.
+    """
+    if method not in METHODS:
+        raise InputError(f"method: must be 'gradient' or 'global', not {shown(method)}")
+    most, workers = whole_number(most, "most", least=1, most=10**6), whole_number(workers, "workers", least=1, most=1000)
+    allowed = read_limits(limits, "limits")
+    wanted = _wanted(minimize, allowed, outputs)
+    runs = prepared_runs(model, parameters, run_options(run, t_end, step), events, lambda solution: evaluated(wanted, solution))
+    within = read_limits(bounds, "bounds", list(runs.base))
+    require_within(runs.base, within)
+    search = Search(runs, sizes(runs.base, checked_scales(scales, runs.base), within), within, workers)
+    constraints = [allowed[output.name] for output in wanted[1:]]
+    values, message = (_descent if method == "gradient" else _evolution)(search, constraints, most)
+    return _optimum(search, wanted, constraints, values, message)
+
+
+class Search:
+    """Runs at points x, parameters relative to their sizes, each computed once, with their history."""
+
+    def __init__(self, runs: Runs, scale: dict[str, float], bounds: dict[str, Limits], workers: int) -> None:
+        self.runs, self.scale, self.workers = runs, scale, workers
+        self.names, self.size = list(runs.base), np.array(list(scale.values()))
+        self.start = np.array(list(runs.base.values())) / self.size
+        self.bounds = np.array([bounds.get(name, (-math.inf, math.inf)) for name in self.names]) / self.size[:, None]
+        self.first = runs(runs.base).values
+        self.level = np.where(self.first == 0.0, 1.0, np.abs(self.first))
+        self.known: dict[bytes, FloatArray] = {self.start.tobytes(): self.first}
+        self.slopes: dict[bytes, FloatArray] = {}
+        self.history: list[FloatArray] = [np.concatenate([self.start * self.size, self.first])]
+        self.count = 1
+
+    def values(self, x: FloatArray) -> Values:
+        """Parameters of a point."""
+        return dict(zip(self.names, (x * self.size).tolist()))
+
+    def relative(self, x: FloatArray) -> FloatArray:
+        """Outputs at a point over their sizes at the start; large ones where there is no run."""
+        key = x.tobytes()
+        if key not in self.known:
+            self.count += 1
+            try:
+                found = self.runs(self.values(x)).values
+                self.known[key] = found
+            except FlexmbsError:
+                found = np.full(len(self.first), math.nan)
+                self.known[key] = REFUSED * self.level
+            self.history.append(np.concatenate([x * self.size, found]))
+        return self.known[key] / self.level
+
+    def slope(self, x: FloatArray) -> FloatArray:
+        """Derivatives of `relative`. Raises `SolverError`."""
+        key = x.tobytes()
+        if key not in self.slopes:
+            self.count += 2 * len(x)
+            J = jacobian(self.runs, self.values(x), self.scale, workers=self.workers)
+            self.slopes[key] = J * self.size / self.level[:, None]
+        return self.slopes[key]
+
+
+def _wanted(minimize: Any, limits: Mapping[str, Limits], named: Any) -> list[Output]:
+    """The objective, then the limited outputs. Raises `InputError`."""
+    if named is not None and not isinstance(named, Mapping):
+        raise InputError(f"outputs: {shown(named)} is no dict of outputs, {{'name': function}}")
+    named = dict(named or {})
+    name = minimize if isinstance(minimize, str) else getattr(minimize, "__name__", "objective")
+    found = read_outputs({name: named.get(name, minimize) if isinstance(minimize, str) else minimize}, "minimize")
+    for limited in limits:
+        found += read_outputs({limited: named.get(limited, limited)}, "limits")
+    unused = [name for name in named if name not in {output.name for output in found}]
+    if unused:
+        raise InputError(f"outputs: '{unused[0]}' is neither minimized nor limited; name it there, or leave it out")
+    return found
+
+
+def _sides(search: Search, constraints: Sequence[Limits]) -> Iterator[tuple[int, float, float]]:
+    """(row of the output, sign, relative limit) of each one-sided constraint sign · (output − limit) ≥ 0."""
+    for row, (low, high) in enumerate(constraints, 1):
+        for sign, limit in ((1.0, low), (-1.0, high)):
+            if math.isfinite(limit):
+                yield row, sign, limit / float(search.level[row])
+
+
+def _descent(search: Search, constraints: Sequence[Limits], most: int) -> tuple[FloatArray, str]:
+    """The end of SLSQP, and how it ended."""
+    from scipy.optimize import minimize
+
+    sides = [
+        {
+            "type": "ineq",
+            "fun": lambda x, row=row, sign=sign, limit=limit: sign * (search.relative(x)[row] - limit),
+            "jac": lambda x, row=row, sign=sign: sign * search.slope(x)[row],
+        }
+        for row, sign, limit in _sides(search, constraints)
+    ]
+    found = minimize(
+        lambda x: float(search.relative(x)[0]), search.start, jac=lambda x: search.slope(x)[0], bounds=search.bounds,
+        constraints=sides, method="SLSQP", options={"maxiter": most, "ftol": TOLERANCE},
+    )  # fmt: skip
+    return np.asarray(found.x), "the search has converged" if found.success else f"not converged: {found.message}"
+
+
+def _evolution(search: Search, constraints: Sequence[Limits], most: int) -> tuple[FloatArray, str]:
+    """The end of differential evolution, and how it ended. Raises `InputError` without bounds."""
+    from scipy.optimize import NonlinearConstraint, differential_evolution
+
+    for name, pair in zip(search.names, search.bounds):
+        if not np.isfinite(pair).all():
+            raise InputError(f"bounds.{name}: method 'global' needs both bounds of every parameter, {{'{name}': (low, high)}}")
+    sides = list(_sides(search, constraints))
+    rows, signs, ends = (np.array(part) for part in zip(*sides)) if sides else (np.zeros(0, int), np.zeros(0), np.zeros(0))
+    kept = NonlinearConstraint(lambda x: signs * (search.relative(x)[rows] - ends), 0.0, np.inf) if sides else ()
+    with ThreadPoolExecutor(search.workers) as pool:
+
+        def mapped(function: Any, points: Iterable[FloatArray]) -> list[Any]:
+            return list(pool.map(function, points))
+
+        found = differential_evolution(
+            lambda x: float(search.relative(x)[0]), search.bounds, x0=search.start, constraints=kept, maxiter=most, seed=SEED,
+            workers=mapped, updating="deferred", polish=False,
+        )  # fmt: skip
+    return np.asarray(found.x), "the search has converged" if found.success else f"not converged: {found.message}"
+
+
+def _optimum(
+    search: Search, wanted: Sequence[Output], constraints: Sequence[Limits], x: FloatArray, message: str
+) -> Optimum:  # fmt: skip
+    results = search.relative(x) * search.level
+    broken = [
+        f"{output.name} = {value:.6g} is not within its limits {low:g} … {high:g}"
+        for output, value, size, (low, high) in zip(wanted[1:], results[1:], search.level[1:], constraints)
+        if not low - CLOSE * size <= value <= high + CLOSE * size
+    ]
+    values = search.values(x)
+    ends = [f"{name} is at its bound {values[name]:.6g}" for name in _at_bounds(search, x)]
+    doubts = ([message] if message.startswith("not") else []) + broken
+    if doubts:
+        warnings.warn(f"optimize: {'; '.join(doubts)}", ModelWarning, stacklevel=3)
+    return Optimum(
+        tuple(search.names), x * search.size, tuple(output.name for output in wanted), results, np.array(search.history),
+        not broken, message, search.runs.model(values), search.runs.audited(values), (*broken, *ends), search.count,
+    )  # fmt: skip
+
+
+def _at_bounds(search: Search, x: FloatArray) -> list[str]:
+    low, high = search.bounds.T
+    return [name for name, at in zip(search.names, (x - low < CLOSE) | (high - x < CLOSE)) if at]

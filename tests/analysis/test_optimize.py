@@ -1,0 +1,116 @@
+"""Optima against closed forms and grids; limits, bounds, history, what is not possible."""
+
+import numpy as np
+import pytest
+
+import flexmbs as fm
+from flexmbs.studies.parameters import changed
+
+INERTIA, STIFFNESS = 5.4, 15.0
+POSITION, SPEED = "rms joint hinge.0 position", "peak joint hinge.0 velocity"
+
+
+def door(damping=6.0):
+    model = fm.Model("door", gravity=(0, 0, 0))
+    leaf = model.add(fm.RigidBody("leaf", mass=20.0, com=(0.45, 0, 0), inertia=(4.0, 5.3, 1.35)))
+    hinge = model.add(fm.Revolute("hinge", model.ground, leaf, axis="z", q0=1.2))
+    model.add(fm.JointSpring("closer", hinge, k=STIFFNESS, c=damping))
+    return model
+
+
+def test_least_square_of_an_oscillation():
+    """∫₀^∞ x² dt of J ẍ + c ẋ + k x = 0 from rest is x₀² (J/2c + c/2k): smallest at c = √(J k), with x₀² √(J/k)."""
+    found = fm.optimize(
+        door(), ["forces.closer.c"], lambda solution: float(solution.signal("joint hinge.0 position").rms ** 2),
+        t_end=12.0, step=5e-3, bounds={"forces.closer.c": (1.0, 60.0)},
+    )  # fmt: skip
+    assert found.values[0] == pytest.approx(np.sqrt(INERTIA * STIFFNESS), rel=2e-3)
+    assert found.results[0] * 12.0 == pytest.approx(1.2**2 * np.sqrt(INERTIA / STIFFNESS), rel=1e-3)
+    assert found.feasible
+    assert found.solution.verdict == "PASS"
+    assert len(found.history) <= found.runs
+
+
+@pytest.mark.parametrize("method", ["gradient", "global"])
+def test_a_limit_is_active_where_a_grid_says_so(method):
+    model, limit = door(), 1.0
+    grid = np.linspace(2.0, 30.0, 57)
+    run = {"t_end": 4.0, "step": 8e-3}
+    found = fm.optimize(
+        model, {"forces.closer.c": 20.0}, POSITION, **run, bounds={"forces.closer.c": (2.0, 30.0)}, limits={SPEED: (None, limit)},
+        method=method, most=30,
+    )  # fmt: skip
+    rows = []
+    for c in grid:
+        solution = fm.simulate(changed(model, {"forces.closer.c": float(c)}), **run)
+        rate = np.abs(solution.joint("hinge").velocity).max()
+        rows.append(solution.signal("joint hinge.0 position").rms if rate <= limit else np.inf)
+    best = grid[int(np.argmin(rows))]
+    assert abs(found.values[0] - best) <= grid[1] - grid[0]
+    assert found.results[1] <= limit * (1.0 + 1e-5)
+    assert found.results[0] <= min(rows) * (1.0 + 1e-4)
+    assert found.feasible
+
+
+def test_an_optimum_at_a_bound_is_noted():
+    found = fm.optimize(door, {"damping": 6.0}, SPEED, t_end=2.0, step=8e-3, bounds={"damping": (2.0, 9.0)})
+    assert found.values[0] == pytest.approx(9.0)
+    assert found.notes == ("damping is at its bound 9",)
+    assert list(found.to_dataframe().columns) == ["damping", SPEED]
+
+
+def test_limits_that_cannot_be_kept_are_a_warning():
+    with pytest.warns(fm.ModelWarning, match="is not within its limits"):
+        found = fm.optimize(
+            door, {"damping": 6.0}, POSITION, t_end=2.0, step=8e-3, bounds={"damping": (2.0, 9.0)}, limits={SPEED: (None, 0.01)}
+        )
+    assert not found.feasible
+
+
+def test_named_outputs():
+    outputs = {"turned": lambda solution: solution.joint("hinge").position[-1, 0]}
+    found = fm.optimize(
+        door, {"damping": 6.0}, POSITION, t_end=2.0, step=8e-3, bounds={"damping": (2.0, 40.0)}, limits={"turned": (0.2, None)},
+        outputs=outputs,
+    )  # fmt: skip
+    assert found.outputs == (POSITION, "turned")
+    assert found.results[1] >= 0.2 - 1e-6
+
+
+def test_runs_that_are_not_possible_are_avoided():
+    """A search meets values for which there is no model."""
+
+    def build(*, damping):
+        if damping > 15.0:
+            raise fm.InputError("damping: must be at most 15")
+        return door(damping)
+
+    found = fm.optimize(
+        build, {"damping": 14.0}, SPEED, t_end=2.0, step=8e-3, method="global", bounds={"damping": (2.0, 30.0)}, most=20
+    )
+    assert 14.0 < found.values[0] <= 15.0
+    assert np.isnan(found.history[:, 1]).any()
+
+
+WRONG = {
+    "method": (dict(method="magic"), "method: must be 'gradient' or 'global', not 'magic'"),
+    "no bounds": (dict(method="global", bounds=None), "bounds.damping: method 'global' needs both bounds"),
+    "output": (dict(minimize="least joint hinge.0 position"), "'least' begins no output"),
+    "limit": (dict(limits={"high joint hinge.0 position": (0, 1)}), "'high' begins no output"),
+    "limits": (dict(limits=[1.0]), "limits: [1.0] is no dict of limits"),
+    "unused": (dict(outputs={"x": lambda solution: 1.0}), "outputs: 'x' is neither minimized nor limited"),
+    "outputs": (dict(outputs=3), "outputs: 3 is no dict of outputs"),
+    "most": (dict(most=0), "most: must be a whole number"),
+    "start": (dict(bounds={"damping": (7.0, 9.0)}), "the start 6 is not within 7 … 9"),
+    "text as bound": (dict(bounds={"damping": ("a", 9.0)}), "bounds.damping: must be a number, not 'a'"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_wrong_argument_is_named_in_one_line(what):
+    given, message = WRONG[what]
+    arguments = {"minimize": POSITION, "t_end": 1.0, "step": 8e-3, "bounds": {"damping": (2.0, 9.0)}} | given
+    with pytest.raises(fm.InputError) as error:
+        fm.optimize(door, {"damping": 6.0}, arguments.pop("minimize"), **arguments)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
