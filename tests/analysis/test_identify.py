@@ -37,6 +37,16 @@ def test_exact_data_give_the_exact_parameters():
     assert not found.notes
 
 
+def test_the_run_of_the_model_is_the_one_that_is_fitted():
+    """Data of a run with coarse steps are fitted exactly by runs with the same steps only."""
+    model = oscillator()
+    model.run = fm.Run(t_end=2.0, step=2e-2)
+    solution = fm.simulate(model)
+    data = {f"{PLACE} [m]": (solution.t, solution.signal(PLACE).values)}
+    np.testing.assert_allclose(fm.identify(model, START, data).values, list(TRUE.values()), rtol=1e-6)
+    assert abs(fm.identify(model, START, data, t_end=2.0).values[0] / STIFFNESS - 1.0) > 1e-4
+
+
 def test_deviations_are_those_of_the_closed_form():
     """σ²(JᵀJ)⁻¹ with the exact J, by the complex step of the closed form."""
     sigma = 1e-3

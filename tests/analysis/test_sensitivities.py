@@ -224,6 +224,17 @@ def test_no_derivative_is_a_warning():
         )
 
 
+def test_a_kink_has_no_derivative():
+    """|x| with x = 0 at this value: central differences alone would give zero."""
+    model = oscillator()
+    model.joints["guide"] = fm.Prismatic("guide", "ground", "mass", axis="x", q0=0.0, v0=0.0)
+    outputs = {"size": lambda solution: abs(solution.joint("guide").position[-1, 0]), "place": "last joint guide.0 position"}
+    with pytest.warns(fm.ModelWarning, match="no derivative of 1 of 2 outputs: a kink"):
+        found = fm.sensitivities(model, ["joints.guide.q0"], outputs, t_end=0.5, step=2e-3)
+    assert math.isnan(found["size", "joints.guide.q0"])
+    assert found["place", "joints.guide.q0"] == pytest.approx(displacement(0.5, *AT[:3], 1.0, 0.0), rel=1e-4)
+
+
 def test_after_an_impact():
     """z after one impact at t₁ = √(2h/g): z = e g t₁ (T − t₁) − g (T − t₁)²/2."""
     h, T, e = 0.6, 0.6, 0.5

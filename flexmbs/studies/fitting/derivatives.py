@@ -19,8 +19,11 @@ FIRST = 0.01  # step relative to the size of the parameter
 LEVELS = 9  # at most, each with half the step
 QUICK = 7  # halvings at most of the one step with which iterations are content
 ROUNDING = 1e-14  # relative disturbances whose effect is the noise of fixed steps
+STAYS = 0.8  # part of the difference of the slopes to both sides that is left with half the step, at a kink
+KINK = 1e-3  # difference of these slopes over the derivative, below which there is no kink
 SAMPLES = 3  # of these disturbances
 LOOSER = 4.0  # tolerances of controlled steps with which the noise is measured
+NOISY = 100.0  # times the noise, below which a difference of slopes is none
 SIDES = (1.0, -1.0)
 
 
@@ -33,6 +36,7 @@ class Column:
     sides: tuple[float, ...] = SIDES
     steps: list[float] = field(default_factory=list)
     differences: list[FloatArray] = field(default_factory=list)
+    bends: list[FloatArray] = field(default_factory=list)  # differences of the slopes to both sides
     level: int = 0
     changed: tuple[float, str] | None = None  # the last step with another course, and which
     refused: str = ""
@@ -44,11 +48,22 @@ class Column:
         return FIRST * self.scale * 0.5**self.level
 
     @property
+    def kinks(self) -> np.ndarray:
+        """Outputs (n,) whose slopes to both sides do not approach each other with the step: there their difference halves."""
+        if len(self.bends) < 2:
+            return np.zeros(len(self.differences[0]), bool)
+        return (self.bends[-1] > STAYS * self.bends[-2]) & (self.bends[-1] > KINK * np.abs(self.differences[-1]))
+
+    @property
     def notes(self) -> list[str]:
         """What is to be known of its derivatives."""
         if not self.steps:
             return [f"{self.name}: no derivative: {self.refused or f'a change by {self.changed[0]:.2g} gives {self.changed[1]}'}"]  # type: ignore[index]
         found = [f"{self.name}: derivative to one side: {self.refused}"] if len(self.sides) == 1 else []
+        if self.kinks.any():
+            found.append(
+                f"{self.name}: no derivative of {self.kinks.sum()} of {len(self.kinks)} outputs: a kink at this very value"
+            )
         if self.changed:
             found.append(
                 f"{self.name}: the derivative holds for changes below {self.changed[0]:.2g}, which gives {self.changed[1]}"
@@ -127,6 +142,7 @@ def _advance(
         if column.level > 2 and len(refused) < len(column.sides):  # a bound at this very value
             column.sides = tuple(side for side in column.sides if side not in refused)
             column.level = 0
+            column.steps, column.differences, column.bends = [], [], []
     elif changed:
         column.changed = step, changed[0]
     else:
@@ -135,6 +151,9 @@ def _advance(
         width = step * len(column.sides) * column.sides[0]
         column.steps.append(step)
         column.differences.append((ends[0] - ends[1]) / width)
+        if len(values) == 2:
+            bend = np.abs(values[0] - 2.0 * middle.values + values[1]) / step
+            column.bends.append(np.where(bend > NOISY * noise / step, bend, 0.0))
         _, error = _result(column, noise)
         wanted = accuracy * np.maximum(np.abs(column.differences[-1]), 1e-3 * np.abs(middle.values) / column.scale)
         column.done = bool((error <= wanted).all()) or (len(column.steps) > 2 and bool((noise / column.step > error).all()))
@@ -146,7 +165,8 @@ def _result(column: Column, noise: FloatArray) -> tuple[FloatArray, FloatArray]:
     if not column.steps:
         return np.full(len(noise), math.nan), np.full(len(noise), math.inf)
     steps, differences = np.array(column.steps), np.array(column.differences)
-    return extrapolated(steps, differences, noise, central=len(column.sides) == 2)
+    value, error = extrapolated(steps, differences, noise, central=len(column.sides) == 2)
+    return np.where(column.kinks, math.nan, value), np.where(column.kinks, math.inf, error)
 
 
 def checked_scales(given: Any, names: Iterable[str]) -> dict[str, float]:

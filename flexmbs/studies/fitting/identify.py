@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 HEADINGS = ("parameter", "value", "deviation", "low", "high")
 PASSES = 10  # at most, with weights from the residuals of the pass before
 SETTLED = 0.01  # relative change of the weights at which they are
-TOLERANCE = 1e-10  # of least_squares
+TOLERANCE = 1e-9  # of least_squares
 NO_EFFECT = 1e-6  # relative to the parameter of most effect
 DEPENDENT = 1e-5  # singular value relative to the largest, below which a combination of parameters has no effect, at least
 NOISY = 10.0  # times the noise of derivatives, below which singular values are none
@@ -118,7 +118,7 @@ def identify(
         `Solution.signal`; or signals with such names and their units; or a dict of headings with (times, values). Units such as
         mm, deg, kN and ms are converted.
     t_end : float [s], optional
-        End time, by default the last measured one.
+        End time, by default that of the model's run, or the last measured one.
     step : float [s], optional
         Fixed step; without it steps are controlled, by default with rtol = 1e-9 and atol = 1e-11.
     run : Run, optional
@@ -155,9 +155,8 @@ def identify(
     workers = whole_number(workers, "workers", least=1, most=1000)
     signals = read_measured(measured)
     options = run_options(run, t_end, step)
-    if options["t_end"] is None and run is None:
-        options["t_end"] = max(float(each.t[-1]) for each in signals)
-    runs = prepared_runs(model, parameters, options, events, lambda solution: np.zeros(0))
+    last = max(float(each.t[-1]) for each in signals)
+    runs = prepared_runs(model, parameters, options, events, lambda solution: np.zeros(0), end=last)
     limits = read_limits(bounds, "bounds", list(runs.base))
     require_within(runs.base, limits)
     scale = sizes(runs.base, checked_scales(scales, runs.base), limits)
@@ -173,6 +172,7 @@ class Fit:
     ) -> None:  # fmt: skip
         self.runs = runs.evaluating(self.computed)
         self.measured, self.workers, self.count = measured, workers, 0
+        self.known: dict[tuple[str, bytes], FloatArray] = {}
         self.names, self.scale = list(runs.base), scale
         self.start = np.array([runs.base[name] / scale[name] for name in self.names])
         low, high = np.array([bounds.get(name, (-np.inf, np.inf)) for name in self.names]).T
@@ -196,11 +196,24 @@ class Fit:
 
     def residuals(self, x: FloatArray) -> FloatArray:
         """Measured minus computed values. Raises `InputError`, `SolverError`."""
-        self.count += 1
-        return self.data - self.runs(self.values(x)).values
+        return self._once("residuals", x, self._residuals)
 
     def slopes(self, x: FloatArray) -> FloatArray:
         """Derivatives of the residuals by the relative parameters."""
+        return self._once("slopes", x, self._slopes)
+
+    def _once(self, what: str, x: FloatArray, of: Callable[[FloatArray], FloatArray]) -> FloatArray:
+        """What passes with other weights ask for again."""
+        key = what, x.tobytes()
+        if key not in self.known:
+            self.known[key] = of(x)
+        return self.known[key]
+
+    def _residuals(self, x: FloatArray) -> FloatArray:
+        self.count += 1
+        return self.data - self.runs(self.values(x)).values
+
+    def _slopes(self, x: FloatArray) -> FloatArray:
         self.count += 2 * len(x)
         J = jacobian(self.runs, self.values(x), self.scale, level=self.level, workers=self.workers)
         return -J * np.array([self.scale[name] for name in self.names])

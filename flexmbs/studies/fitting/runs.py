@@ -169,8 +169,12 @@ def tightened(options: dict[str, Any], model: Model) -> dict[str, Any]:
 
 
 def prepared_runs(
-    build: Build, parameters: Any, options: dict[str, Any], events: Sequence[Event], evaluate: Evaluate
+    build: Build, parameters: Any, options: dict[str, Any], events: Sequence[Event], evaluate: Evaluate, *,
+    end: float | None = None,
 ) -> Runs:  # fmt: skip
-    """Runs of the parameters about their values. Raises `InputError`."""
+    """Runs of the parameters about their values, to ``end`` if neither options nor model say so. Raises `InputError`."""
     base = base_values(build, parameters)
-    return Runs(build, base, tightened(options, made(build, base)), checked_events(events), evaluate)
+    model = made(build, base)
+    if options["t_end"] is None and model.run is None:
+        options = {**options, "t_end": end}
+    return Runs(build, base, tightened(options, model), checked_events(events), evaluate)

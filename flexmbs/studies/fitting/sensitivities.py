@@ -103,7 +103,7 @@ def sensitivities(
     Central differences of whole runs, extrapolated to the step zero. Steps are halved until the estimated errors are below
     ``accuracy``, or noise prevents it; noise is measured by runs that differ by rounding or in their tolerances. Runs that take
     another course, with other events, impacts, states of rigid contacts or another end, are not differentiated across: where
-    smaller steps find no others, the derivative is NaN. The run at the given values is audited.
+    smaller steps find no others, the derivative is NaN, as it is of outputs with a kink. The run at the given values is audited.
 
     Parameters
     ----------
