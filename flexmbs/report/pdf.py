@@ -32,7 +32,8 @@ FRICTIONS = ("friction in joints", "kind", "joint", "largest", "at t [s]", "larg
 IMPACTS = ("t [s]", "impact of", "normal impulse [N s, N m s]", "along the plane", "lost [J]")
 LONG = re.compile(r"[^\s\u200b]{30}")  # a word that is broken, so that no column is wider than the page
 LOOK = (
-    f"text{{font:11px 'DejaVu Sans';fill:{MUTED}}}.end{{text-anchor:end}}.middle{{text-anchor:middle}}.row{{fill:{INK}}}"
+    f"text{{font:11px 'DejaVu Sans';fill:{MUTED}}}.end{{text-anchor:end}}.middle{{text-anchor:middle}}"
+    f".row{{fill:{INK};paint-order:stroke;stroke:#fff;stroke-width:3px}}"
     f".grid{{fill:none;stroke:{GRID}}}.line{{fill:none;stroke-width:1.6;stroke-linejoin:round}}.dashed{{stroke-dasharray:6 4}}"
     + "".join(f".line.c{k}{{stroke:{PALETTE[k]}}}.clipped.c{k}{{fill:{PALETTE[k]}}}" for k in range(COLOURS))
     + "".join(f".{kind}{{fill:{colour}}}" for kind, colour in STATES.items())
