@@ -1,5 +1,6 @@
 """Parts of kernels from the disk, and kernels that two processes compile together."""
 
+import json
 import os
 import subprocess
 import sys
@@ -126,27 +127,55 @@ def test_the_second_process_compiles_what_the_run_needs() -> None:
 
 
 STARTED = """
+import json
 import flexmbs as fm
 from flexmbs.time_stepping import second_process
 from flexmbs.studies.warmup import pendulum
 started = []
 class Process:
     def __init__(self, command, **given):
-        started.append(command[-2:])
+        started.append(json.loads(command[-1]))
     def poll(self):
         return 0
 second_process.subprocess.Popen = Process
-second_process._helps = lambda: True
+second_process._processors = lambda: {processors}
+second_process._allowed = lambda: True
+{runs}
+print(json.dumps(started))
+"""
+ONE = """
 for _ in range(2):
     fm.simulate(pendulum(spring=True), t_end=0.01, formalism="recursive", integrator="dormand-prince")
-print(started)
 """
+COMPARED = """
+fm.compare(pendulum(spring=True), t_end=0.01, step=1e-3, formalisms=["multiplier", "recursive"])
+"""
+
+
+def started(runs: str, folder: Path, processors: int) -> list[list[list[str]]]:
+    """Pairs that each of the other processes is to compile."""
+    program = "from pathlib import Path; from flexmbs._jit import CACHE; import shutil; shutil.rmtree(Path(CACHE, 'pairs'), True)"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    text = STARTED.replace("{processors}", str(processors)).replace("{runs}", runs)
+    command = [sys.executable, "-c", f"{program}\n{text}"]
+    done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)  # type: ignore[no-any-return]
 
 
 def test_the_second_process_is_started_for_the_first_run_of_a_pair(tmp_path: Path) -> None:
     """Without running the ``__main__`` of the user's script, and once."""
-    program = "from pathlib import Path; from flexmbs._jit import CACHE; import shutil; shutil.rmtree(Path(CACHE, 'pairs'), True)"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", program + "\n" + STARTED]
-    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.stdout.strip() == "[['recursive', 'dormand-prince']]", done.stderr
+    assert started(ONE, tmp_path, 2) == [[["recursive", "dormand-prince"]]]
+
+
+def test_a_comparison_is_compiled_ahead_by_all_processors(tmp_path: Path) -> None:
+    """Each process has all pairs, the last ones first, and begins with another; the runs start none of their own."""
+    integrators = ("generalized-alpha", "dormand-prince")
+    pairs = [[formalism, integrator] for formalism in ("recursive", "multiplier") for integrator in reversed(integrators)]
+    (alone,) = started(COMPARED, tmp_path, 2)
+    assert alone == pairs
+    ahead = f"with second_process.compiling_ahead({[tuple(pair) for pair in pairs[::-1]]}):\n    pass"
+    for processors, count in ((4, 3), (64, 4)):
+        found = started(ahead, tmp_path, processors)
+        assert [own[0] for own in found] == pairs[:count]
+        assert all(sorted(own) == sorted(pairs) for own in found)

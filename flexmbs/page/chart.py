@@ -38,10 +38,10 @@ class Axes(NamedTuple):
         return self.height - BOTTOM - u * (self.height - TOP - BOTTOM)
 
 
-def chart(panels: Sequence[Panel]) -> str:
-    """Panels above each other with a common axis of time; all names are escaped."""
-    span = span_of(panels)
-    return "".join(_panel(each, span) for each in panels)
+def chart(panels: Sequence[Panel], span: tuple[float, float] | None = None) -> str:
+    """Panels above each other with a common axis of time, theirs or ``span``; all names are escaped."""
+    common = span or span_of(panels)
+    return "".join(_panel(each, common) for each in panels)
 
 
 def _panel(panel: Panel, span: tuple[float, float]) -> str:

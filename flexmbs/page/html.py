@@ -7,12 +7,14 @@ import math
 import pathlib
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import jinja2
 
 _EXPONENT = re.compile(r"(?<![\w.])(-?\d+(?:\.\d+)?)e([+-]?\d+)(?!\w)")
+PLAIN = -4  # exponent from which numbers are written without it, as in Python's own format
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -44,8 +46,10 @@ def rendered(package: str, template: str, code: Code | None = None, **values: An
     given = code or Code()
     source = pathlib.Path(__file__).with_name("templates").joinpath("page.css").read_text(encoding="utf-8")
     style = f"{source}{given.style}"
-    return _templates(package, given.package).get_template(template).render(
-        policy=policy(style, given.script), style=style, script=given.script, **values
+    return (
+        _templates(package, given.package)
+        .get_template(template)
+        .render(policy=policy(style, given.script), style=style, script=given.script, **values)
     )
 
 
@@ -78,8 +82,13 @@ def _digest(text: str) -> str:
 
 
 def powers(text: str) -> str:
-    """A sentence with 2.3·10⁻⁴ in place of 2.3e-04, as `number` writes it."""
-    return _EXPONENT.sub(lambda found: f"{found[1]}·{power(int(found[2]))}" if int(found[2]) else found[1], str(text))
+    """A sentence with 2.3·10⁻⁵ in place of 2.3e-05 and 0.00023 in place of 2.3e-04, as `number` writes them."""
+    return _EXPONENT.sub(lambda found: _mantissa(found[1], int(found[2])), str(text))
+
+
+def _mantissa(digits: str, exponent: int) -> str:
+    """A number with all its digits, without a power of ten for common magnitudes."""
+    return f"{Decimal(digits).scaleb(exponent):f}" if PLAIN <= exponent < 6 else f"{digits}·{power(exponent)}"
 
 
 def power(exponent: int) -> str:
@@ -93,7 +102,7 @@ def number(value: float, digits: int = 4) -> str:
         return str(value)
     if not math.isfinite(value):
         return str(value)
-    if value == 0 or 1e-3 <= abs(value) < 1e6:
+    if value == 0 or 10.0**PLAIN <= abs(value) < 1e6:
         return (f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:.0f}").replace("-", "−")
     mantissa, exponent = f"{value:.2e}".split("e")
     return f"{mantissa}·{power(int(exponent))}".replace("-", "−")

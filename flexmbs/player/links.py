@@ -6,13 +6,14 @@ A shape is a table in body axes, lengths in m: {"kind": "rod", "from", "to", "ra
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.algebra.so3 import euler_parameters
+from flexmbs.algebra.so3 import euler_parameters, rotation_matrix
 from flexmbs.model.bodies import Body, PointMass, RigidBody
 
 FloatArray = NDArray[np.float64]
@@ -22,6 +23,16 @@ SLENDER = 0.035  # radius of rods by the longest of a body
 STEEL = 7850.0  # kg/m³
 SAME = 1e-3  # of the size: points that coincide
 SMALLEST, LARGEST = 0.012, 0.5  # of the size of the model
+
+
+def extent_of(shape: Shape) -> FloatArray:
+    """Points (n, 3) at the surface of a shape: corners of a box, else a radius from the centre or the ends along the axes."""
+    if shape["kind"] == "box":
+        corners = np.array(list(itertools.product((-0.5, 0.5), repeat=3))) * np.asarray(shape["size"])
+        return np.asarray(shape["pose"][:3] + corners @ rotation_matrix(np.array(shape["pose"][3:])).T)
+    ends = np.array([shape[key] for key in ("at", "from", "to") if key in shape], float)
+    sides = shape["radius"] * np.vstack([np.eye(3), -np.eye(3)])
+    return np.asarray((ends[:, None] + sides).reshape(-1, 3))
 
 
 def body_shapes(body: Body, points: FloatArray, size: float, touching: Sequence[Shape] = ()) -> list[Shape]:

@@ -19,7 +19,7 @@ from flexmbs.player.arrows import arrows_of, touches_of
 from flexmbs.player.bounds import Bounds, bounds
 from flexmbs.player.instants import sampled, turn_note
 from flexmbs.player.joint_marks import axes_of
-from flexmbs.player.links import Shape, body_shapes
+from flexmbs.player.links import Shape, body_shapes, extent_of
 from flexmbs.player.solids import Solid, require_solids
 from flexmbs.player.surfaces import add_part, parts_of
 from flexmbs.player.touching import touching_shapes
@@ -82,8 +82,12 @@ class _Writer:
         """The whole scene."""
         t, model = self.shown.t, self.shown.model
         parts, factors, fields = self._parts()
-        box = bounds(self.shown, self._points(factors))
-        bodies = [self._body(name, factors.get(name, {}), box.size) for name in self.names]
+        points = self._points(factors)
+        size = bounds(self.shown, points).size
+        bodies = [self._body(name, factors.get(name, {}), size) for name in self.names]
+        for body in bodies:
+            points[body["name"]] = np.vstack([points[body["name"]], *map(extent_of, body["shapes"])])
+        box = bounds(self.shown, points)._replace(size=size)
         spacing = float(t[1] - t[0]) if len(t) > 1 else 0.0
         rates = {name: float(np.linalg.norm(view.angular_velocity, axis=1).max()) for name, view in self.motion.items()}
         arrows, touches = (self._arrows(), self._touches()) if self.forces else ([], [])

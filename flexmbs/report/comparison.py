@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from flexmbs.errors import InputError
 from flexmbs.page.chart import chart
 from flexmbs.page.html import number, rendered
-from flexmbs.page.panels import Curve, FloatArray, Panel, readable
+from flexmbs.page.panels import Curve, FloatArray, Panel, readable, span_of
 from flexmbs.player.markup import player_code
 from flexmbs.player.plots import plots
 from flexmbs.player.scene import scene_text
@@ -55,13 +55,14 @@ def comparison_page(a: SolutionData, b: SolutionData, names: tuple[str, str]) ->
     numbers = summary(a), summary(b)
     shown = {anchor: (title, readable(over(*pair), 8)) for anchor, title, pair in _pairs(a, b)}
     found, notes = differences(a, b)
+    span = span_of(panel for _, panels in shown.values() for panel in panels)
     return rendered(
         "flexmbs.report", "comparison.html", player_code("plots_alone"),
         version=numbers[0]["provenance"].get("flexmbs", ""), date=numbers[0]["provenance"].get("date", ""), tiles=_tiles(found),
         names=names, numbers=numbers, notes=[*_unlike(a, b), *notes],
         differences=found[:MOST_ROWS], left=max(len(found) - MOST_ROWS, 0),
         facts=_facts(*numbers), checks=_checks(*numbers), change=_change(a, b, names),
-        sections=[{"anchor": anchor, "title": title, "chart": chart(panels)} for anchor, (title, panels) in shown.items()],
+        sections=[{"anchor": anchor, "title": title, "chart": chart(panels, span)} for anchor, (title, panels) in shown.items()],
         plots=scene_text(plots({anchor: panels for anchor, (_, panels) in shown.items()})),
     )  # fmt: skip
 

@@ -12,6 +12,7 @@ from flexmbs.files.output import write_text
 from flexmbs.files.paths import file_path
 from flexmbs.page.chart import chart
 from flexmbs.page.html import rendered
+from flexmbs.page.panels import span_of
 from flexmbs.player.markup import player_code
 from flexmbs.player.plots import plots
 from flexmbs.player.scene import Extras, scene, scene_text
@@ -41,13 +42,14 @@ def page(solution: SolutionData, numbers: dict[str, Any], solids: Sequence[Solid
     shown = content(solution, numbers)
     own = shown.contact_panels
     figures = {section.anchor: panels for section, panels in shown.curves} | ({"contacts": own} if own else {})
+    span = span_of(panel for panels in figures.values() for panel in panels)
     return rendered(
         "flexmbs.report",
         "report.html",
         player_code(),
         scene=scene_text(scene(solution, Extras(solids))),
         plots=scene_text(plots(figures)),
-        charts={anchor: chart(panels) for anchor, panels in figures.items()},
+        charts={anchor: chart(panels, span) for anchor, panels in figures.items()},
         version=numbers["provenance"].get("flexmbs", ""),
         date=numbers["provenance"].get("date", ""),
         **vars(shown),

@@ -234,7 +234,8 @@ def summary(solution: SolutionData) -> dict[str, Any]:
     found = solution.audit
     energy = solution.energy
     end = {key: float(getattr(energy, key)[-1]) for key in ("kinetic", "strain", "potential", "total")}
-    works = {key: float(getattr(energy, key)[-1]) for key in ("work_of_forces", "work_of_drives", "dissipated")}
+    done = ("work_of_forces", *(["work_of_drives"] if solution.drives else []), "dissipated")  # of a controller: of forces
+    works = {key: float(getattr(energy, key)[-1]) for key in done}
     joints = {name: _joint_numbers(solution, name) for name in solution.joints}
     return {
         "model": solution.compiled.model.name,

@@ -26,6 +26,7 @@ from flexmbs.system.topology import COORDINATES, topology
 from flexmbs.system.trajectory import RunInfo, Trajectory
 from flexmbs.time_stepping.records import facts, make_outputs
 from flexmbs.time_stepping.run import Progress
+from flexmbs.time_stepping.second_process import compiling_ahead
 
 INTEGRATORS_COMPARED = ("generalized-alpha", "dormand-prince")
 STATES = 5  # at which accelerations and reactions are compared
@@ -154,15 +155,27 @@ def compare(
     if not chosen:
         raise InputError("integrators: none of them is compatible with these formalisms; see flexmbs list integrators")
     tolerances: dict[str, Any] = {"step": step, "rtol": rtol, "atol": atol}
+    pairs = [(form.name, integrator) for form, _, integrator in chosen if form.name in FORMALISMS]
+    with compiling_ahead(pairs):
+        rows = _rows(model, chosen, tolerances, (t_end, output_step), progress)
+    if all(row.solution is None for row in rows):
+        raise InputError(*dict.fromkeys(row.outcome for row in rows))
+    return Comparison(model.name, tuple(rows))
+
+
+def _rows(
+    model: Model, chosen: Sequence[tuple[Formalism, str, str]], tolerances: dict[str, Any], times: tuple[float, float | None],
+    progress: Progress | None,
+) -> list[Row]:  # fmt: skip
+    """One run after the other; ``times``: the end and the interval of outputs."""
     rows: list[Row] = []
     first: Solution | None = None
     states: _States | None = None
+    t_end, output_step = times
     for k, (form, coordinates, integrator) in enumerate(chosen):
         if progress:
             progress(k / len(chosen), f"{form.name}, {coordinates}, {integrator}")
-        options: dict[str, Any] = {
-            "formalism": form, "coordinates": coordinates, "integrator": integrator,
-        }  # fmt: skip
+        options: dict[str, Any] = {"formalism": form, "coordinates": coordinates, "integrator": integrator}
         own = {key: value for key, value in tolerances.items() if has_option(INTEGRATORS[integrator], key)}
         loading = own | {"step": 1e-9 * t_end} if "step" in own else own
         _solved(model, options | loading | {"t_end": 1e-9 * t_end})  # loads the kernels, so that times are comparable
@@ -172,9 +185,7 @@ def compare(
         if states is None and first is not None:
             states = _States(model, first)
         rows.append(_row(form, coordinates, integrator, outcome, solution, first, states))
-    if all(row.solution is None for row in rows):
-        raise InputError(*dict.fromkeys(row.outcome for row in rows))
-    return Comparison(model.name, tuple(rows))
+    return rows
 
 
 def _combinations(

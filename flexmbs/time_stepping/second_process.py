@@ -1,15 +1,18 @@
-"""A second process that compiles kernels for a run that begins here, from the last one back, where the disk has none yet.
+"""Other processes that compile kernels for runs that begin here, from the last one back, where the disk has none yet.
 
-Each takes what the other has not begun (`flexmbs._jit.locks`) and loads what it made, so that the first run of a formalism with
-an integrator waits about half as long. The process is not of `multiprocessing`, which would run the user's script again.
+Each takes what the others have not begun (`flexmbs._jit.locks`) and loads what they made, so that the first run of a formalism
+with an integrator waits about half as long. They are not of `multiprocessing`, which would run the user's script again.
 """
 
 import atexit
+import contextlib
+import contextvars
 import json
 import multiprocessing
 import os
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from flexmbs._jit import CACHE
@@ -19,20 +22,43 @@ PROGRAM = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])
 from flexmbs.studies.warmup import compile_backwards
-compile_backwards(*sys.argv[2:])
+for formalism, integrator in json.loads(sys.argv[2]):
+    compile_backwards(formalism, integrator)
 """
+MOST = 4  # processes: a comparison has few kernels that take long
+_STARTED = contextvars.ContextVar("started", default=False)
 
 
 def compile_in_second_process(formalism: str, integrator: str) -> None:
     """Start it, where it helps, for the kernels of a pair that never ran to its end here."""
-    if CACHE is None or _marker(formalism, integrator).exists() or not _helps():
-        return
-    command = [sys.executable, "-I", "-c", PROGRAM, json.dumps(sys.path), formalism, integrator]
-    none = subprocess.DEVNULL
+    if not _STARTED.get():
+        _start([(formalism, integrator)])
+
+
+@contextlib.contextmanager
+def compiling_ahead(pairs: Sequence[tuple[str, str]]) -> Iterator[None]:
+    """While the block runs these pairs of formalism and integrator one after the other, other processes compile their kernels
+    from the last pair back; its runs start none of their own."""
+    token = _STARTED.set(True)
     try:
-        atexit.register(_end, subprocess.Popen(command, stdin=none, stdout=none, stderr=none))
-    except OSError:  # no more processes: this one does all
-        return
+        _start(list(dict.fromkeys(pairs)))
+        yield
+    finally:
+        _STARTED.reset(token)
+
+
+def _start(pairs: Sequence[tuple[str, str]]) -> None:
+    """As many processes as help, each with pairs of its own first."""
+    wanted = [pair for pair in pairs if CACHE is not None and not _marker(*pair).exists()][::-1]
+    count = min(_processors() - 1, len(wanted), MOST)
+    none = subprocess.DEVNULL
+    for k in range(count if wanted and _allowed() else 0):
+        own = [pair for first in range(count) for pair in wanted[(k + first) % count :: count]]
+        command = [sys.executable, "-I", "-c", PROGRAM, json.dumps(sys.path), json.dumps(own)]
+        try:
+            atexit.register(_end, subprocess.Popen(command, stdin=none, stdout=none, stderr=none))
+        except OSError:  # no more processes: those there are do all
+            return
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -58,9 +84,11 @@ def _marker(formalism: str, integrator: str) -> Path:
     return Path(CACHE or "", "pairs", f"{formalism}-{integrator}")
 
 
-def _helps() -> bool:
-    """Whether there is a processor for it, and Python is a program that starts again."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _allowed() -> bool:
+    """Whether Python is a program that starts again, and this is the first process."""
     started = multiprocessing.parent_process() is not None or bool(os.environ.get(OFF))
-    python = not getattr(sys, "frozen", False) and Path(sys.executable or "").name.startswith("python")
-    return cores > 1 and python and not started
+    return not getattr(sys, "frozen", False) and Path(sys.executable or "").name.startswith("python") and not started

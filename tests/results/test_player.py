@@ -72,6 +72,28 @@ def test_decomposition_is_within_its_bound_and_exact_at_full_rank() -> None:
     assert decomposed(shapes, factors, 1e-1).columns.shape[1] < 9
 
 
+def test_a_fit_shows_whole_spheres() -> None:
+    model = fm.Model("ball", gravity=(0.0, 0.0, -9.81))
+    ball = model.add(fm.RigidBody("ball", mass=1.0, inertia=(0.01, 0.01, 0.01)))
+    model.add(fm.Translation("free", model.ground, ball, q0=(0.0, 0.0, 1.0)))
+    model.add(fm.SpherePlane("foot", model.ground, ball, radius=0.3))
+    found = scene(fm.simulate(model, t_end=0.05, step=0.01, integrator="moreau-jean"))
+    np.testing.assert_allclose(found["low"][:2] + found["high"], [-0.3, -0.3, 0.3, 0.3, 1.3], atol=1e-9)
+
+
+def test_a_fit_shows_whole_boxes_of_inertia() -> None:
+    """A cube of 1 kg with an edge of 0.3 m, turned by 45°, between frames that are nearer together."""
+    model = fm.Model("cube")
+    cube = model.add(fm.RigidBody("cube", mass=1.0, inertia=(0.015,) * 3))
+    arm = model.add(fm.RigidBody("arm", mass=1.0, inertia=(0.1,) * 3, frames={"end": (1.0, 0.0, 0.0)}))
+    model.add(fm.Revolute("shaft", model.ground, arm, axis="y"))
+    model.add(fm.Revolute("pin", arm["end"], cube, axis="y", q0=np.pi / 4))
+    found = scene(fm.simulate(model, t_end=1e-3, step=1e-3))
+    half = 0.15 * np.sqrt(2.0)
+    np.testing.assert_allclose([found["high"][0], found["high"][2], found["low"][2]], [1.0 + half, half, -half], atol=1e-5)
+    np.testing.assert_allclose([found["high"][1], found["low"][1]], [0.15, -0.15], atol=1e-5)
+
+
 def test_decoded_vertices_are_those_of_the_solution(solution: Solution) -> None:
     table = scene(solution)
     text = table["data"]

@@ -17,7 +17,7 @@ from flexmbs.files.output import cell, slug
 from flexmbs.flexible_body.parts import Surface
 from flexmbs.page.chart import chart
 from flexmbs.page.html import number, powers
-from flexmbs.page.panels import MOST_POINTS, limits, panel, thinned, ticks
+from flexmbs.page.panels import MOST_POINTS, limits, panel, span_of, thinned, ticks
 from flexmbs.report.page import page
 from flexmbs.report.tables import write_tables
 from flexmbs.results.summary import checks, summary
@@ -167,8 +167,31 @@ def test_peaks_that_leave_the_axis_are_marked() -> None:
     assert "clipped" not in chart([panel("Force", "N", t, {"calm": np.sin(20 * t)})])
 
 
+def test_time_axes_are_in_line_through_the_page() -> None:
+    """Also of sections whose curves begin later, such as a step size."""
+    t = np.linspace(0.0, 2.0, 21)
+    early, late = panel("Speed", "m/s", t, {"a": t}), panel("Step", "s", t[8:], {"a": t[8:]})
+    ticks_of = [re.findall(r'middle" x="([^"]*)"', chart([each], span_of([early, late]))) for each in (early, late)]
+    assert ticks_of[0] == ticks_of[1]
+    assert len(ticks_of[0]) > 4
+    solution = fm.simulate(driven_rod(2.0), t_end=0.05, rtol=1e-6)
+    drawn = re.findall(r'<svg viewBox="0 0 1000 .*?</svg>', page(solution, summary(solution)), re.DOTALL)
+    places = {tuple(re.findall(r'middle" x="([^"]*)"', each)) for each in drawn}
+    assert len(drawn) > 5
+    assert len(places) == 1
+
+
+def test_work_of_drives_is_told_of_drives_alone() -> None:
+    """A controller is a force, whose work is that of forces."""
+    driven = fm.simulate(driven_rod(2.0), t_end=0.02, step=0.01)
+    assert "work_of_drives" in summary(driven)["energy_at_end"]
+    free = fm.simulate(hanging(), t_end=0.02, step=0.01)
+    assert list(summary(free)["energy_at_end"])[-2:] == ["work_of_forces", "dissipated"]
+
+
 SENTENCES = {
-    "about 2.3e-04 of it, -1.5E+3": "about 2.3·10⁻⁴ of it, -1.5E+3",
+    "about 2.3e-05 of it, -1.5E+3": "about 2.3·10⁻⁵ of it, -1.5E+3",
+    "2.30e-04, -1.5e+03, 4.0e+06 N": "0.000230, -1500, 4.0·10⁶ N",
     "2e-05 m at node1e-5 in file_2e5.h5": "2·10⁻⁵ m at node1e-5 in file_2e5.h5",
     "1.0e+00 N": "1.0 N",
 }
@@ -179,7 +202,16 @@ def test_sentences_have_the_numbers_of_the_page(text: str, told: str) -> None:
     assert powers(text) == told
 
 
-NUMBERS = {0.0: "0", -0.5: "−0.5", -2.5e-9: "−2.50·10⁻⁹", 12.5: "12.5", 123456.0: "123456", 3.2e-7: "3.20·10⁻⁷", 7e9: "7.00·10⁹"}
+NUMBERS = {
+    0.0: "0",
+    5e-4: "0.0005",
+    -0.5: "−0.5",
+    -2.5e-9: "−2.50·10⁻⁹",
+    12.5: "12.5",
+    123456.0: "123456",
+    3.2e-7: "3.20·10⁻⁷",
+    7e9: "7.00·10⁹",
+}
 
 
 @pytest.mark.parametrize(("value", "text"), NUMBERS.items())

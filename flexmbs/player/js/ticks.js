@@ -40,7 +40,7 @@ export function numberText(value, digits = 5) {
   if (!Number.isFinite(value)) return "–";
   if (value === 0) return "0";
   const exponent = Math.floor(Math.log10(Math.abs(value)));
-  if (exponent >= -3 && exponent < 6) return String(Number(value.toPrecision(digits))).replace("-", "−");
+  if (exponent >= -4 && exponent < 6) return String(Number(value.toPrecision(digits))).replace("-", "−");
   const [mantissa, power] = value.toExponential(Math.min(digits - 1, 3)).split("e");
   return `${mantissa.replace("-", "−")}·${powerOfTen(Number(power))}`;
 }
