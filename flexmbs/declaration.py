@@ -84,6 +84,8 @@ def problems_of(error: ValidationError, names: Iterable[str], path: tuple[str, .
 
 
 PARAMETERS = "Parameters\n----------"
+RAISES = "Raises\n------\nInputError\n    For missing, unknown or wrong values, with one line for each.\n"
+EXAMPLES = "Examples\n--------\n"
 
 
 class Documented(abc.ABCMeta):
@@ -167,7 +169,7 @@ def described(doc: str) -> dict[str, tuple[str, str]]:
     """Types and texts of the parameters that a docstring describes, by name."""
     found: dict[str, tuple[str, str]] = {}
     name = ""
-    for line in doc.partition(PARAMETERS)[2].splitlines():
+    for line in doc.partition(EXAMPLES)[0].partition(RAISES)[0].partition(PARAMETERS)[2].splitlines():
         if line.startswith(" "):
             kind, text = found[name]
             found[name] = kind, f"{text}{line}\n"
@@ -179,7 +181,8 @@ def described(doc: str) -> dict[str, tuple[str, str]]:
 
 def _describe(cls: type[Declaration]) -> None:
     """The signature of a class from its fields, their described types and defaults; its docstring with all of them."""
-    own = described(inspect.cleandoc(cls.__dict__.get("__doc__") or ""))
+    doc = inspect.cleandoc(cls.__dict__.get("__doc__") or "")
+    own = described(doc)
     cls._texts = texts = {key: text for base in reversed(cls.__mro__) for key, text in getattr(base, "_texts", {}).items()} | own
     parameters, entries = [], []
     for field in cls.ordered_fields():
@@ -194,9 +197,10 @@ def _describe(cls: type[Declaration]) -> None:
         if kind:
             entries.append(f"{field.name} : {kind}{'' if given else f', default {default!r}'}\n{text}")
     cls.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    if entries and cls.__doc__ and not cls.__doc__.startswith(f"{cls.__name__}("):
-        head = inspect.cleandoc(cls.__doc__).partition(PARAMETERS)[0].rstrip()
-        cls.__doc__ = f"{head}\n\n{PARAMETERS}\n{''.join(entries).rstrip()}\n"
+    if entries and doc and not doc.startswith(f"{cls.__name__}("):
+        text, examples, shown = doc.partition(EXAMPLES)
+        head = text.partition(PARAMETERS)[0].rstrip()
+        cls.__doc__ = f"{head}\n\n{PARAMETERS}\n{''.join(entries).rstrip()}\n\n{RAISES}\n{examples}{shown}".rstrip() + "\n"
 
 
 def _reporting(cls: type[Declaration], validated: Any) -> Any:

@@ -9,13 +9,34 @@ GIVEN.maxlevel = 3
 
 
 class FlexmbsError(Exception):
-    """Base of all errors that the user can correct; one line: item, value, remedy."""
+    """Base of all errors that the user can correct; one line: item, value, remedy.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> try:
+    ...     fm.load("missing.toml")
+    ... except fm.FlexmbsError as error:
+    ...     print(f"exit code {error.exit_code}: {error}")
+    exit code 2: missing.toml: cannot be read: No such file or directory
+    """
 
     exit_code = 1
 
 
 class InputError(FlexmbsError):
-    """Bad input (file, model, option). ``problems`` lists every problem found, one line each."""
+    """Bad input (file, model, option). ``problems`` lists every problem found, one line each.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> try:
+    ...     fm.RigidBody("arm", mass=-2.0, inertia=(0.1, 0.1, 0.3))
+    ... except fm.InputError as error:
+    ...     print(error)
+    bodies.arm.mass: must be >= 0, not -2
+    bodies.arm.inertia: not physical: principal moments 0.1, 0.1, 0.3; the largest must not exceed the sum of the other two
+    """
 
     exit_code = 2
 
@@ -25,7 +46,20 @@ class InputError(FlexmbsError):
 
 
 class SolverError(FlexmbsError):
-    """The solver stopped; partial results are in ``solution`` if there are any."""
+    """The solver stopped; partial results are in ``solution`` if there are any.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("loose cart")
+    >>> cart = model.add(fm.RigidBody("cart", mass=2.0, inertia=(0.1, 0.1, 0.1)))
+    >>> rail = model.add(fm.Prismatic("rail", model.ground, cart, axis="x"))
+    >>> try:
+    ...     fm.statics(model)
+    ... except fm.SolverError as error:
+    ...     print(error)
+    statics: unsupported: 'rail.0'; support it by a joint, a drive or a spring, or set allow_indifferent
+    """
 
     exit_code = 3
 
@@ -35,25 +69,96 @@ class SolverError(FlexmbsError):
 
 
 class MachineError(FlexmbsError):
-    """Failure of the machine: disk, memory, a missing extra."""
+    """Failure of the machine: disk, memory, a missing extra.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("ball")
+    >>> ball = model.add(fm.PointMass("ball", mass=1.0))
+    >>> try:
+    ...     model.save("no such folder/ball.toml")
+    ... except fm.MachineError as error:
+    ...     print(error)
+    no such folder/ball.toml: cannot be written (No such file or directory); check the folder, ...
+    """
 
     exit_code = 4
 
 
 class AssemblyWarning(UserWarning):
-    """Declared initial values that were not kept."""
+    """Declared initial values that were not kept.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import flexmbs as fm
+    >>> model = fm.Model("gearbox")
+    >>> pinion, wheel = (model.add(fm.RigidBody(name, mass=1.0, inertia=(0.1, 0.1, 0.2))) for name in ("pinion", "wheel"))
+    >>> first = model.add(fm.Revolute("first", model.ground, pinion, axis="z", v0=12.0))
+    >>> second = model.add(fm.Revolute("second", model.ground, wheel, axis="z", v0=0.0))
+    >>> teeth = model.add(fm.Gear("teeth", first, second, ratio=3.0))
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", fm.AssemblyWarning)  # in a script whose initial values must be kept
+    ...     fm.assemble(model)
+    Traceback (most recent call last):
+    ...
+    flexmbs.errors.AssemblyWarning: joints.first.v0: the declared value had to change by 1.2 to satisfy the constraints; ...
+    """
 
 
 class ModelWarning(UserWarning):
-    """Suspicious values of a model."""
+    """Suspicious values of a model.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import flexmbs as fm
+    >>> model = fm.Model("two springs", gravity=(0, 0, 0))
+    >>> mass = model.add(fm.RigidBody("mass", mass=1.0, inertia=(1.0, 1.0, 1.0)))
+    >>> rail = model.add(fm.Prismatic("rail", model.ground, mass, axis="x"))
+    >>> springs = model.add(fm.JointTorque("springs", rail, lambda t, x, v: -30.0 * x if x < 0.0 else -10.0 * x))
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", fm.ModelWarning)
+    ...     fm.statics(model)
+    Traceback (most recent call last):
+    ...
+    flexmbs.errors.ModelWarning: statics: force 'springs' has no slope along its coordinate at this state, ...
+    """
 
 
 class AuditWarning(UserWarning):
-    """A finding of the audit of a run, one for each check that is WARN or FAIL."""
+    """A finding of the audit of a run, one for each check that is WARN or FAIL.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import flexmbs as fm
+    >>> model = fm.Model("pendulum")
+    >>> rod = model.add(fm.RigidBody("rod", mass=3.0, com=(0, 0, -0.5), inertia=(0.25, 0.25, 0.001)))
+    >>> hinge = model.add(fm.Revolute("hinge", model.ground, rod, axis="y", q0=1.0))
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", fm.AuditWarning)  # told nevertheless by the verdict
+    ...     fm.simulate(model, t_end=2.0, step=0.2).verdict
+    'WARN'
+    """
 
 
 class AuditError(FlexmbsError):
-    """The audit of a run with ``strict`` is not PASS; the run is in ``solution``."""
+    """The audit of a run with ``strict`` is not PASS; the run is in ``solution``.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("pendulum")
+    >>> rod = model.add(fm.RigidBody("rod", mass=3.0, com=(0, 0, -0.5), inertia=(0.25, 0.25, 0.001)))
+    >>> hinge = model.add(fm.Revolute("hinge", model.ground, rod, axis="y", q0=1.0))
+    >>> try:
+    ...     fm.simulate(model, t_end=2.0, step=0.2, strict=True)
+    ... except fm.AuditError as error:
+    ...     print(error.solution.verdict, str(error).splitlines()[-1])
+    WARN WARN: Error of the steps: about ...; use a smaller step than 0.2 s, or omit it for error control
+    """
 
     exit_code = 3
 

@@ -41,11 +41,11 @@ def load(path: str | Path, *, allow_outside: bool = False, allow_code: bool = Fa
     Examples
     --------
     >>> import flexmbs as fm
-    >>> model = fm.Model("pendulum")
-    >>> bob = model.add(fm.RigidBody("bob", mass=1.0, com=(0, 0, -0.5), inertia=(0.01, 0.01, 0.01)))
-    >>> hinge = model.add(fm.Revolute("hinge", model.ground, bob, axis="y", q0=0.1))
-    >>> model.save("pendulum.toml")
-    >>> fm.load("pendulum.toml") == model
+    >>> model = fm.Model("throw")
+    >>> stone = model.add(fm.PointMass("stone", mass=0.2))
+    >>> flight = model.add(fm.Translation("flight", model.ground, stone, v0=(4.0, 0.0, 9.81)))
+    >>> model.save("throw.toml")
+    >>> fm.load("throw.toml") == model
     True
     """
     return read(file_path(path), Model, allow_outside=allow_outside, allow_code=allow_code)

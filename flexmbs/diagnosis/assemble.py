@@ -57,15 +57,20 @@ def assemble(
     `AssemblyWarning`, or an `InputError` if ``strict``. Bodies keep their declared deformation unless ``elastic``. Prescribed
     motions are always satisfied. Raises `InputError` that names the joint and the gap if a loop does not close, and locked joints
     that are inconsistent.
+    Source: docs/theory.md, section 50.
 
     Examples
     --------
+    >>> import math
     >>> import flexmbs as fm
-    >>> model = fm.Model("pendulum")
-    >>> bob = model.add(fm.RigidBody("bob", mass=1.0, com=(0, 0, -0.5), inertia=(0.01, 0.01, 0.01)))
-    >>> hinge = model.add(fm.Revolute("hinge", model.ground, bob, axis="y", q0=0.1))
-    >>> fm.assemble(model).joints["hinge"].position.tolist()
-    [0.1]
+    >>> model = fm.Model("roof", frames={"right wall": (0.6, 0, 0)})
+    >>> for name, x in (("left", 0.5), ("right", -0.5)):
+    ...     beam = model.add(fm.RigidBody(name, mass=1.0, inertia=(0.1, 0.1, 0.1), frames={"top": (x, 0, 0)}))
+    >>> one = model.add(fm.Revolute("one", model.ground, "left", axis="-y", q0=math.acos(0.6)))
+    >>> other = model.add(fm.Revolute("other", model.ground["right wall"], "right", axis="y"))
+    >>> ridge = model.add(fm.Revolute("ridge", "left/top", "right/top", axis="y"))
+    >>> fm.assemble(model).joints["other"].position.round(4).tolist()  # arccos(0.3/0.5), too
+    [0.9273]
     """
     declaration_report(model).raise_errors()
     found = assembly(model, instant(t), Assemble(locked, {} if weights is None else weights, elastic=elastic, strict=strict))

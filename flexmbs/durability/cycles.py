@@ -41,8 +41,8 @@ def rainflow(values: ArrayLike) -> Cycles:
     --------
     >>> import flexmbs as fm
     >>> cycles = fm.rainflow([-2, 1, -3, 5, -1, 3, -4, 4, -2])  # the example of the standard
-    >>> float(cycles.count.sum())
-    4.0
+    >>> cycles.count.sum().item(), cycles.range.max().item()
+    (4.0, 9.0)
     """
     return counted(number_list(values, "values"))
 

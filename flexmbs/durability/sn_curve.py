@@ -26,6 +26,13 @@ class SNCurve:
 
     Compression, σ_m < 0, gives no credit with goodman and gerber; σ_m ≥ R_m fails at once.  Raises InputError.
     Sources: Dowling, Mechanical Behavior of Materials (2013), chapters 9 and 10; Haibach (2006), Betriebsfestigkeit.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> steel = fm.SNCurve(amplitude=100e6, cycles=1e6, slope=5.0, ultimate=600e6, mean_stress="goodman")
+    >>> steel.reversed_amplitude(150e6, 150e6).item() / 1e6  # σ_a/(1 − σ_m/R_m)
+    200.0
     """
 
     amplitude: float

@@ -26,6 +26,15 @@ class FlexibleFrame:
 
     x: (3,) undeformed position [m].  R: (3, 3) undeformed axes (columns, in the body frame).
     phi, psi: (3, nf) translation and rotation shape functions.  kind: "rigid", "averaged", "origin" or "node".
+    Source: docs/theory.md, section 10.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import flexmbs as fm
+    >>> tip = fm.FlexibleFrame.at_node((0.4, 0, 0), phi=np.array([[0.0], [0.0], [1.5]]))
+    >>> (tip.x + tip.phi @ [0.002]).tolist()  # x + φ q, of a mode that moves the tip along z
+    [0.4, 0.0, 0.003]
     """
 
     x: FloatArray

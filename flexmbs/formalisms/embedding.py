@@ -239,7 +239,18 @@ class Embedding(Formalism):
     system has degrees of freedom: names of joint and body velocities (``crank.0``, ``hip.1``, ``cart.vx``, ``rod.mode2``),
     mappings {name: factor}, a matrix (f, ns), or a function B_σ(q, t) that returns one, velocities in the order of
     `Matrices.velocities`. Where they no longer determine the motion others of the full set are taken,
-    which the notes of the run report. Theory, section 29.
+    which the notes of the run report.
+    Source: docs/theory.md, section 29; Shabana, Computational Dynamics (2010).
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("pendulum")
+    >>> rod = model.add(fm.RigidBody("rod", mass=3.0, com=(0, 0, -0.5), inertia=(0.25, 0.25, 0.001)))
+    >>> hinge = model.add(fm.Revolute("hinge", model.ground, rod, axis="y", q0=0.1))
+    >>> terms = fm.matrices(model, formalism=fm.Embedding(), coordinates="absolute")
+    >>> terms.system.matrix.shape, terms.independent  # one equation is left of six
+    ((1, 1), ('rod.wy',))
     """
 
     stabilization: Projection | None = None

@@ -70,7 +70,18 @@ ERROR_WEIGHTS = np.array([71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 3392
 class DormandPrince(Integrator):
     """Explicit Runge-Kutta of order 5: error-controlled steps with ``rtol`` and ``atol``, or a fixed ``step`` (s).
 
-    Theory, section 45.
+    Raises `InputError` for options outside of their ranges.
+    Source: docs/theory.md, section 45; Dormand and Prince, J. Comput. Appl. Math. 6 (1980) 19.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("throw")
+    >>> stone = model.add(fm.RigidBody("stone", mass=0.2, inertia=(1e-4, 2e-4, 3e-4)))
+    >>> flight = model.add(fm.Free("flight", model.ground, stone, v0=(0, 0, 9.81, 1.0, 20.0, 1.0)))
+    >>> run = fm.simulate(model, t_end=2.0, integrator=fm.DormandPrince(rtol=1e-8, atol=1e-10))
+    >>> abs(run.body("stone").position[-1]).max().item() < 1e-6  # back at the start after 2 v/g, however it tumbles
+    True
     """
 
     step: float | None = None

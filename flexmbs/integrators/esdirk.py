@@ -79,9 +79,23 @@ FAR = 0.3  # distances from a singular position that do not matter
 class ESDIRK(Integrator):
     """Implicit Runge-Kutta method of order 5 with an embedded order 4, L-stable: controlled steps with ``rtol`` and ``atol``.
 
-    For stiff and for smooth models, with constraints, in all coordinates (theory, section 47). step: fixed step (s), or None for
+    For stiff and for smooth models, with constraints, in all coordinates. step: fixed step (s), or None for
     steps controlled by the error; of fixed steps rtol and atol set the tolerance of Newton's method. max_step: longest controlled
     step (s).
+    Raises `InputError` for options outside of their ranges.
+    Source: docs/theory.md, section 47; Kennedy and Carpenter, Appl. Numer. Math. 146 (2019) 221.
+
+    Examples
+    --------
+    >>> import math
+    >>> import flexmbs as fm
+    >>> model = fm.Model("block dropped on a mount", gravity=(0, 0, -10.0))
+    >>> block = model.add(fm.RigidBody("block", mass=1.0, inertia=(0.1, 0.1, 0.1)))
+    >>> mount = model.add(fm.Bushing("mount", model.ground, block, k=(1.0, 1.0, math.pi**2, 1.0, 1.0, 1.0)))
+    >>> run = fm.simulate(model, t_end=1.0, output_step=0.1, integrator=fm.ESDIRK(rtol=1e-8, atol=1e-10))
+    >>> lowest = run.body("block").position[-1, 2]
+    >>> round(lowest.item(), 6), round(-2 * 10.0 / math.pi**2, 6)  # −2 m g/k, half a period after the start
+    (-2.026424, -2.026424)
     """
 
     step: float | None = None

@@ -75,7 +75,20 @@ class EventDriven(Integrator):
     """Error-controlled steps of order 5 with ``rtol`` and ``atol`` between impacts that are located in time, for few contacts.
 
     settling: speed of approach (m/s or rad/s) below which a contact closes without rebound: so infinitely many impacts in a
-    finite time are passed; of a bouncing ball it neglects a time of 2 settling/(g (1 − e)). Theory, section 43.
+    finite time are passed; of a bouncing ball it neglects a time of 2 settling/(g (1 − e)).
+    Raises `InputError` for options outside of their ranges.
+    Source: docs/theory.md, section 43; Pfeiffer and Glocker, Multibody Dynamics with Unilateral Contacts (1996).
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("bouncing ball", gravity=(0, 0, -8.0))
+    >>> ball = model.add(fm.PointMass("ball", mass=0.1))
+    >>> flight = model.add(fm.Translation("flight", model.ground, ball, q0=(0, 0, 1.0)))
+    >>> floor = model.add(fm.SpherePlane("floor", model.ground, ball, restitution=0.5))
+    >>> run = fm.simulate(model, t_end=1.6, integrator=fm.EventDriven(rtol=1e-10))
+    >>> [round(impact.t, 4) for impact in run.run.impacts[:3]]  # each flight lasts half as long
+    [0.5, 1.0, 1.25]
     """
 
     rtol: float = 1e-9

@@ -85,11 +85,24 @@ WITHIN = 0.25  # of a step: how far from where it is taken an impact is in the m
 
 @dataclass(frozen=True)
 class MoreauJean(Integrator):
-    """Time stepping with a fixed ``step`` (s) through impacts, for rigid contacts and joint limits (theory, section 42).
+    """Time stepping with a fixed ``step`` (s) through impacts, for rigid contacts and joint limits.
 
     theta: ½ (order 2 where smooth, keeps the energy of linear vibrations) … 1 (damps them). Impacts are passed, not located:
     errors are of order h; the overlap of a contact stays below h times its speed of approach.
     impulse_tolerance: of the contact problem, relative to its velocities; max_sweeps: of its iterations.
+    Raises `InputError` for options outside of their ranges.
+    Source: docs/theory.md, section 42; Jean, Comput. Methods Appl. Mech. Eng. 177 (1999) 235.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("block that slides to rest", gravity=(0, 0, -10.0))
+    >>> block = model.add(fm.PointMass("block", mass=1.0))
+    >>> slide = model.add(fm.Translation("slide", model.ground, block, v0=(2.0, 0, 0)))
+    >>> floor = model.add(fm.SpherePlane("floor", model.ground, block, friction=0.4))
+    >>> run = fm.simulate(model, t_end=1.0, integrator=fm.MoreauJean(step=0.01))
+    >>> round(run.body("block").position[-1, 0].item(), 2)  # v²/(2 μ g)
+    0.5
     """
 
     step: float | None = None

@@ -48,6 +48,16 @@ class DCMotor(JointLaw, kind="dc-motor"):
         Gear ratio n, turns of the motor per turn of the joint.
     voltage : law of time or float [V]
         Voltage U(t).
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("fan")
+    >>> fan = model.add(fm.RigidBody("fan", mass=0.1, inertia=(1e-4, 1e-4, 1e-4)))
+    >>> shaft = model.add(fm.Revolute("shaft", model.ground, fan, axis="z", v0=100.0))
+    >>> motor = model.add(fm.JointTorque("motor", shaft, fm.DCMotor(constant=0.05, resistance=2.0, voltage=12.0)))
+    >>> fm.state(model).sd.round(6).tolist()  # k (U − k v)/(R J)
+    [1750.0]
     """
 
     constant: Positive = dataclasses.field(kw_only=False)
@@ -100,6 +110,17 @@ class LimitedPID(JointLaw, kind="limited-pid"):
         Largest force.
     reference : law of time or float [m or rad]
         Reference r(t) of the coordinate.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("servo", gravity=(0, 0, 0))
+    >>> arm = model.add(fm.RigidBody("arm", mass=1.0, inertia=(0.03, 0.03, 0.05)))
+    >>> axis = model.add(fm.Revolute("axis", model.ground, arm, axis="z"))
+    >>> law = fm.LimitedPID(kp=100.0, ki=400.0, kd=5.0, lower=-2.0, upper=2.0, reference=1.0)
+    >>> servo = model.add(fm.JointTorque("servo", axis, law))
+    >>> fm.state(model).sd.round(6).tolist()  # at the limit: 2 N m/J instead of kp/J
+    [40.0]
     """
 
     kp: Number = dataclasses.field(kw_only=False)
@@ -153,6 +174,16 @@ class Maxwell(JointLaw, kind="maxwell"):
         Damping beside it.
     x0 : float [m or rad]
         Coordinate of the unloaded spring k0.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("viscoelastic mount", gravity=(0, 0, 0))
+    >>> mass = model.add(fm.RigidBody("mass", mass=1.0, inertia=(1.0, 1.0, 1.0)))
+    >>> guide = model.add(fm.Prismatic("guide", model.ground, mass, axis="z"))
+    >>> rubber = model.add(fm.JointTorque("rubber", guide, fm.Maxwell(300.0, relaxation_time=10.0, k0=100.0)))
+    >>> round((2 * 3.14159265 * fm.linearize(model).modes.frequency.max().item()) ** 2)  # fast: (k0 + k)/m
+    400
     """
 
     k: Nonnegative = dataclasses.field(kw_only=False)
@@ -190,6 +221,7 @@ class Curve(JointLaw, kind="curve"):
     """Q = command(t) · f(x) or f(v) with f through points: a characteristic of a motor over its speed, a spring by a table.
 
     Between the points monotone cubics (PCHIP), beyond the ends straight lines with the slope there.
+    Source: docs/theory.md, section 39.
 
     Parameters
     ----------
@@ -201,6 +233,17 @@ class Curve(JointLaw, kind="curve"):
         What the points are.
     command : law of time or float
         Factor, such as the throttle of an engine.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("starter")
+    >>> crank = model.add(fm.RigidBody("crank", mass=5.0, inertia=(0.1, 0.1, 0.2)))
+    >>> shaft = model.add(fm.Revolute("shaft", model.ground, crank, axis="z", v0=50.0))
+    >>> curve = fm.Curve((0.0, 100.0, 200.0), (40.0, 20.0, 0.0), command=0.5)
+    >>> starter = model.add(fm.JointTorque("starter", shaft, curve))
+    >>> fm.state(model).sd.round(6).tolist()  # command · f(50 rad/s)/J
+    [75.0]
     """
 
     points: AnyVector = dataclasses.field(kw_only=False)

@@ -53,10 +53,11 @@ def algebraic(
     --------
     A spring behind a dry contact, F = −k (x − y) with y + y³ = x:
 
-    >>> @algebraic(residual=lambda t, x, v, y: [y[0] + y[0] ** 3 - x])
+    >>> import flexmbs as fm
+    >>> @fm.algebraic(residual=lambda t, x, v, y: [y[0] + y[0] ** 3 - x])
     ... def spring(t, x, v, y):
     ...     return -100.0 * (x - y[0])
-    >>> round(spring(0.0, 2.0, 0.0), 9)
+    >>> round(float(spring(0.0, 2.0, 0.0)), 9)
     -100.0
     """
     start = _numbers(guess)

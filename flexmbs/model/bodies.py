@@ -157,6 +157,14 @@ class RigidBody(BodyWithFrames, kind="rigid"):
         Centre of mass in the body frame.
     unphysical : bool
         Take an inertia that no distribution of mass has, as files of robots contain; the mass matrix may be indefinite.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("body")
+    >>> body = model.add(fm.RigidBody("body", mass=2.0, com=(0.5, 0, 0), inertia=(0.1, 0.2, 0.3)))
+    >>> fm.matrices(model).M.diagonal().round(6).tolist()  # m, and J + m c² about the body frame (Steiner)
+    [2.0, 2.0, 2.0, 0.1, 0.7, 0.8]
     """
 
     mass: Nonnegative
@@ -183,6 +191,15 @@ class PointMass(BodyWithFrames, kind="point-mass"):
     ----------
     mass : float [kg]
         Mass.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("drop")
+    >>> drop = model.add(fm.PointMass("drop", mass=0.01))
+    >>> run = fm.simulate(model, t_end=2.0, step=0.02)
+    >>> run.body("drop").position[-1].round(6).tolist()  # −g t²/2
+    [0.0, 0.0, -19.62]
     """
 
     mass: Positive
@@ -211,6 +228,7 @@ class FlexibleBody(Body, kind="flexible"):
 
     Data that fail their own checks (mass, Gram matrix, M(q = 0), K_ff) are rejected unless ``allow_unverified``; then every run
     issues a warning.
+    Source: docs/theory.md, section 4.
 
     Parameters
     ----------
@@ -228,6 +246,18 @@ class FlexibleBody(Body, kind="flexible"):
         Whether to use the geometric stiffness of the data: loads and rotation then stiffen or soften the body.
     allow_unverified : bool
         Accept data that fail their checks.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> import preprocess as pp
+    >>> foam, clamped = pp.Isotropic(E=2.1e9, nu=0.0, rho=785.0), {"root": pp.Rigid("x0")}
+    >>> data = pp.reduce(pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), foam, interfaces=clamped, reference="root")
+    >>> model = fm.Model("cantilever")
+    >>> bar = model.add(fm.FlexibleBody("bar", data=data))
+    >>> clamp = model.add(fm.Fixed("clamp", model.ground, bar["root"]))
+    >>> fm.linearize(model).modes.frequency[0].round(1).item()  # 1.875² √(E I/(ρ A l⁴))/2π of a beam
+    33.0
     """
 
     file: Annotated[str | None, BeforeValidator(_file)] = dataclasses.field(default=None, kw_only=False)

@@ -134,6 +134,18 @@ class HuntCrossley(ContactLaw, kind="hunt-crossley"):
         Damping d.
     slip_velocity : float [m/s]
         Slip v_r at which tanh(1) = 76 % of the friction is reached.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("ball on a soft floor", gravity=(0, 0, -10.0))
+    >>> ball = model.add(fm.RigidBody("ball", mass=0.8, inertia=(1e-3, 1e-3, 1e-3)))
+    >>> guide = model.add(fm.Prismatic("guide", model.ground, ball, axis="z", q0=0.099))
+    >>> rubber = fm.HuntCrossley(stiffness=1e6, restitution=0.7, speed=1.0)
+    >>> floor = model.add(fm.SpherePlane("floor", model.ground, ball, radius=0.1, law=rubber))
+    >>> rest = fm.statics(model)
+    >>> round(0.1 - rest.state.q[0].item(), 6)  # (m g/k)^(2/3)
+    0.0004
     """
 
     stiffness: Positive = dataclasses.field(kw_only=False)

@@ -121,10 +121,23 @@ def coordinate_of(text: str, joints: "Mapping[str, Joint]") -> CoordinateUse:
 class LinearCoupling(ConstantCoupling, kind="linear"):
     """Σ aᵢ qᵢ = b(t) over any joint coordinates.
 
+    Source: docs/theory.md, section 14.
+
     Parameters
     ----------
     factors : mapping from coordinate to float
         aᵢ by coordinate, such as ``{"arm": 1.0, "hand.1": -2.0}``.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("gripper", gravity=(0, 0, 0))
+    >>> left, right = (model.add(fm.RigidBody(name, mass=0.1, inertia=(1e-5, 1e-5, 1e-5))) for name in ("left", "right"))
+    >>> one = model.add(fm.Prismatic("one", model.ground, left, axis="x", v0=0.02))
+    >>> other = model.add(fm.Prismatic("other", model.ground, right, axis="x"))
+    >>> mirror = model.add(fm.LinearCoupling("mirror", {"one": 1.0, "other": 1.0}))  # x₁ + x₂ = b
+    >>> fm.assemble(model).joints["other"].velocity.round(6).tolist()
+    [-0.02]
     """
 
     factors: Annotated[Any, BeforeValidator(factor_table)] = dataclasses.field(kw_only=False)
@@ -139,6 +152,7 @@ class Gear(ConstantCoupling, kind="gear"):
 
     The coordinates are the angles of the gears relative to the part that carries both, about parallel axes of one direction, or
     those of bevel gears about axes that both point to, or both from, the apex: they turn in opposite senses.
+    Source: docs/theory.md, section 14.
 
     Parameters
     ----------
@@ -150,6 +164,17 @@ class Gear(ConstantCoupling, kind="gear"):
         i = q̇₁/q̇₂ without sign: radius or number of teeth of the second gear over that of the first.
     internal : bool
         One of the gears is a ring gear: they turn in the same sense.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("gearbox", frames={"second": (0.12, 0, 0)})
+    >>> pinion, wheel = (model.add(fm.RigidBody(name, mass=1.0, inertia=(0.1, 0.1, 0.2))) for name in ("pinion", "wheel"))
+    >>> first = model.add(fm.Revolute("first", model.ground, pinion, axis="z", v0=12.0))
+    >>> second = model.add(fm.Revolute("second", model.ground["second"], wheel, axis="z"))
+    >>> teeth = model.add(fm.Gear("teeth", first, second, ratio=3.0))
+    >>> fm.assemble(model).joints["second"].velocity.round(6).tolist()  # −q̇₁/i
+    [-4.0]
     """
 
     first: Coordinate = dataclasses.field(kw_only=False)
@@ -166,6 +191,8 @@ class Gear(ConstantCoupling, kind="gear"):
 class RackPinion(ConstantCoupling, kind="rack-pinion"):
     """Rack and pinion, x − r φ = b.
 
+    Source: docs/theory.md, section 14.
+
     Parameters
     ----------
     pinion : coordinate [rad]
@@ -174,6 +201,17 @@ class RackPinion(ConstantCoupling, kind="rack-pinion"):
         Displacement x of the rack.
     radius : float [m]
         Pitch radius r of the pinion; negative if the rack moves back as the pinion turns forward.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("steering")
+    >>> pinion, rack = (model.add(fm.RigidBody(name, mass=1.0, inertia=(0.1, 0.1, 0.2))) for name in ("pinion", "rack"))
+    >>> column = model.add(fm.Revolute("column", model.ground, pinion, axis="z", v0=5.0))
+    >>> guide = model.add(fm.Prismatic("guide", model.ground, rack, axis="x"))
+    >>> teeth = model.add(fm.RackPinion("teeth", column, guide, radius=0.01))
+    >>> fm.assemble(model).joints["guide"].velocity.round(6).tolist()  # r φ̇
+    [0.05]
     """
 
     pinion: Coordinate = dataclasses.field(kw_only=False)
@@ -188,6 +226,8 @@ class RackPinion(ConstantCoupling, kind="rack-pinion"):
 class ScrewCoupler(ConstantCoupling, kind="screw"):
     """Screw and nut on separate joints, x − p φ/2π = b.
 
+    Source: docs/theory.md, section 14.
+
     Parameters
     ----------
     screw : coordinate [rad]
@@ -196,6 +236,17 @@ class ScrewCoupler(ConstantCoupling, kind="screw"):
         Displacement x of the nut.
     lead : float [m]
         Displacement p per revolution; negative for opposite directions.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("ball screw")
+    >>> screw, table = (model.add(fm.RigidBody(name, mass=1.0, inertia=(0.1, 0.1, 0.2))) for name in ("screw", "table"))
+    >>> spindle = model.add(fm.Revolute("spindle", model.ground, screw, axis="x", v0=2 * 3.14159265 * 50.0))
+    >>> guide = model.add(fm.Prismatic("guide", model.ground, table, axis="x"))
+    >>> nut = model.add(fm.ScrewCoupler("nut", spindle, guide, lead=0.01))
+    >>> fm.assemble(model).joints["guide"].velocity.round(6).tolist()  # lead · 50 revolutions a second
+    [0.5]
     """
 
     screw: Coordinate = dataclasses.field(kw_only=False)
@@ -211,6 +262,7 @@ class Belt(ConstantCoupling, kind="belt"):
     """Belt or chain without slip between two pulleys with parallel axes of one direction, r₁ q₁ − r₂ q₂ = b; crossed: +.
 
     Its multiplier is the difference of the tensions in the two strands (N).
+    Source: docs/theory.md, section 14.
 
     Parameters
     ----------
@@ -222,6 +274,17 @@ class Belt(ConstantCoupling, kind="belt"):
         Radii r₁, r₂ of the pulleys.
     crossed : bool
         The pulleys turn in opposite senses.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("belt drive", frames={"second": (0.5, 0, 0)})
+    >>> motor, fan = (model.add(fm.RigidBody(name, mass=1.0, inertia=(0.1, 0.1, 0.2))) for name in ("motor", "fan"))
+    >>> first = model.add(fm.Revolute("first", model.ground, motor, axis="z", v0=12.0))
+    >>> second = model.add(fm.Revolute("second", model.ground["second"], fan, axis="z"))
+    >>> belt = model.add(fm.Belt("belt", first, second, radii=(0.05, 0.15)))
+    >>> fm.assemble(model).joints["second"].velocity.round(6).tolist()  # r₁ q̇₁/r₂
+    [4.0]
     """
 
     first: Coordinate = dataclasses.field(kw_only=False)
@@ -239,6 +302,7 @@ class Differential(ConstantCoupling, kind="differential"):
     """Differential or planetary gear, q₁ + i q₂ = (1 + i) q_c (Willis), all angles relative to the housing about one direction.
 
     A bevel differential has i = 1, q₁ + q₂ = 2 q_c; of a planetary gear ``first`` is the sun, ``second`` the ring gear.
+    Source: docs/theory.md, section 14.
 
     Parameters
     ----------
@@ -250,6 +314,17 @@ class Differential(ConstantCoupling, kind="differential"):
         Angle q₂ of the second shaft, or the ring gear.
     ratio : float
         i: number of teeth of the ring gear over that of the sun; 1 for a bevel differential.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("axle")
+    >>> for name, speed in (("carrier", 10.0), ("left", 8.0), ("right", None)):
+    ...     body = model.add(fm.RigidBody(name, mass=1.0, inertia=(0.1, 0.1, 0.1)))
+    ...     shaft = model.add(fm.Revolute(f"{name} shaft", model.ground, body, axis="y", v0=speed))
+    >>> gear = model.add(fm.Differential("gear", "carrier shaft", "left shaft", "right shaft"))
+    >>> fm.assemble(model).joints["right shaft"].velocity.round(6).tolist()  # 2 q̇_c − q̇₁
+    [12.0]
     """
 
     carrier: Coordinate = dataclasses.field(kw_only=False)

@@ -90,6 +90,14 @@ class Frame(Declaration):
     rotation : rotation
         None, a 3×3 matrix frame → body whose columns are the axes of the frame, a unit quaternion (scalar first), or ``(axis,
         angle)`` with the angle in rad; stored as the matrix.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> gripper = fm.Frame((0.3, 0, 0), rotation=("y", 1.5707963267948966))
+    >>> [[round(x) for x in row] for row in gripper.rotation]  # its z axis, the last column, is the x axis of the body
+    [[0, 0, 1], [0, 1, 0], [-1, 0, 0]]
+    >>> arm = fm.RigidBody("arm", mass=1.0, inertia=(0.1, 0.1, 0.1), frames={"gripper": gripper})
     """
 
     position: Vector3 = dataclasses.field(default=(0.0, 0.0, 0.0), kw_only=False)
@@ -107,7 +115,16 @@ def frame(value: object) -> Frame:
 
 @dataclasses.dataclass(frozen=True)
 class FrameRef:
-    """Reference to a frame of a body; ``frame == ""`` is the body frame itself. Its text is ``body/frame``."""
+    """Reference to a frame of a body; ``frame == ""`` is the body frame itself. Its text is ``body/frame``.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("robot")
+    >>> arm = model.add(fm.RigidBody("arm", mass=1.0, inertia=(0.1, 0.1, 0.1), frames={"tip": (0.3, 0, 0)}))
+    >>> arm["tip"] == fm.FrameRef("arm", "tip"), str(arm["tip"])
+    (True, 'arm/tip')
+    """
 
     body: str
     frame: str = ""

@@ -73,6 +73,7 @@ class HolonomicCoupling(GeneralCoupling, kind="holonomic"):
     """g(t, x) = 0 by a user function.
 
     Derivatives that are not given are computed by complex steps, or by differences if the function takes no complex numbers.
+    Source: docs/theory.md, section 14.
 
     Parameters
     ----------
@@ -82,6 +83,18 @@ class HolonomicCoupling(GeneralCoupling, kind="holonomic"):
         ``gradient(t, x)`` returns ∂g/∂x, one number for each coordinate, and ∂g/∂t as one more if ``rheonomic``.
     rheonomic : bool
         Whether g depends on time.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("plotter", gravity=(0, 0, 0))
+    >>> pen = model.add(fm.RigidBody("pen", mass=0.1, inertia=(1e-5, 1e-5, 1e-5)))
+    >>> slides = (fm.motions.Slide("x"), fm.motions.Slide("y"))
+    >>> table = model.add(fm.Chain("table", model.ground, pen, motions=slides, q0=(0.5, 0.25), v0=(2.0, 2.0)))
+    >>> parabola = model.add(fm.HolonomicCoupling("parabola", ["table.0", "table.1"], lambda t, x: x[0] ** 2 - x[1]))
+    >>> now = fm.state(model)
+    >>> round((now.sd[1] - 2 * 0.5 * now.sd[0]).item(), 6)  # ÿ = 2 ẋ² + 2 x ẍ
+    8.0
     """
 
     gradient: OptionalCoordinateFunction = None
@@ -97,12 +110,25 @@ class HolonomicCoupling(GeneralCoupling, kind="holonomic"):
 class VelocityCoupling(GeneralCoupling, kind="velocity"):
     """a(t, x) · ẋ + a₀(t, x) = 0 by a user function: a nonholonomic equation.
 
+    Source: docs/theory.md, section 14.
+
     Parameters
     ----------
     function : function
         ``function(t, x)`` returns a, one number for each coordinate, and a₀ as one more where there is one.
     rheonomic : bool
         Whether a or a₀ depends on time.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("steered point", gravity=(0, 0, 0))
+    >>> cart = model.add(fm.RigidBody("cart", mass=1.0, inertia=(0.1, 0.1, 0.1)))
+    >>> slides = (fm.motions.Slide("x"), fm.motions.Slide("y"))
+    >>> plane = model.add(fm.Chain("plane", model.ground, cart, motions=slides, v0=(3.0, 1.5)))
+    >>> course = model.add(fm.VelocityCoupling("course", ["plane.0", "plane.1"], lambda t, x: (0.5, -1.0)))
+    >>> bool(abs(fm.matrices(model).G @ (3.0, 1.5)).max() < 1e-12)  # 0.5 ẋ − ẏ = 0
+    True
     """
 
     @property

@@ -187,7 +187,20 @@ def _at_least_one(motions: tuple[Motion, ...]) -> tuple[Motion, ...]:
 
 
 class Fixed(Joint, kind="fixed"):
-    """No degree of freedom."""
+    """No degree of freedom.
+
+    Source: docs/theory.md, section 11.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("sign")
+    >>> sign = model.add(fm.RigidBody("sign", mass=10.0, com=(0.4, 0, 0), inertia=(1.0, 1.0, 1.0)))
+    >>> bolts = model.add(fm.Fixed("bolts", model.ground, sign))
+    >>> wrench = fm.statics(model).reactions["bolts"]
+    >>> wrench.force[0].round(6).tolist(), wrench.torque[0].round(6).tolist()  # m g and its moment about y
+    ([0.0, 0.0, 98.1], [0.0, -39.24, 0.0])
+    """
 
     @property
     def motions(self) -> tuple[Motion, ...]:
@@ -197,10 +210,21 @@ class Fixed(Joint, kind="fixed"):
 class Revolute(Joint, kind="revolute"):
     """Rotation about an axis; one coordinate in rad.
 
+    Source: docs/theory.md, section 11.
+
     Parameters
     ----------
     axis : direction
         Axis of rotation in the parent frame.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("pendulum")
+    >>> rod = model.add(fm.RigidBody("rod", mass=3.0, com=(0, 0, -0.5), inertia=(0.25, 0.25, 0.001)))
+    >>> hinge = model.add(fm.Revolute("hinge", model.ground, rod, axis="y", q0=0.1))
+    >>> fm.state(model).sd.round(5).tolist()  # φ̈ = −3 g/(2 l) sin φ of a rod of length l = 1 m
+    [-1.46905]
     """
 
     axis: Axis = "z"
@@ -213,10 +237,21 @@ class Revolute(Joint, kind="revolute"):
 class Prismatic(Joint, kind="prismatic"):
     """Translation along an axis; one coordinate in m.
 
+    Source: docs/theory.md, section 11.
+
     Parameters
     ----------
     axis : direction
         Axis of translation in the parent frame.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("incline")
+    >>> block = model.add(fm.RigidBody("block", mass=2.0, inertia=(0.1, 0.1, 0.1)))
+    >>> guide = model.add(fm.Prismatic("guide", model.ground, block, axis=(4.0, 0.0, -3.0)))
+    >>> fm.state(model).sd.round(6).tolist()  # g sin α = 9.81 · 3/5
+    [5.886]
     """
 
     axis: Axis = "x"
@@ -229,10 +264,22 @@ class Prismatic(Joint, kind="prismatic"):
 class Cylindrical(Joint, kind="cylindrical"):
     """Translation along an axis (coordinate 0, m) and rotation about it (coordinate 1, rad).
 
+    Source: docs/theory.md, section 11.
+
     Parameters
     ----------
     axis : direction
         Common axis in the parent frame.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("shaft in a sleeve")
+    >>> shaft = model.add(fm.RigidBody("shaft", mass=2.0, inertia=(0.1, 0.1, 0.05)))
+    >>> sleeve = model.add(fm.Cylindrical("sleeve", model.ground, shaft, axis="z"))
+    >>> motor = model.add(fm.JointTorque("motor", sleeve, 0.2, coordinate=1))
+    >>> fm.state(model).sd.round(6).tolist()  # it falls with g and turns with τ/J
+    [-9.81, 4.0]
     """
 
     axis: Axis = "z"
@@ -245,10 +292,25 @@ class Cylindrical(Joint, kind="cylindrical"):
 class Universal(Joint, kind="universal"):
     """Rotation about an axis fixed in the parent, then about one fixed in the child (Cardan joint); two coordinates in rad.
 
+    Source: docs/theory.md, section 11.
+
     Parameters
     ----------
     axes : 2 directions
         Axis in the parent frame, axis in the child frame.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import flexmbs as fm
+    >>> bend, body = 0.5, {"mass": 1.0, "inertia": (0.01, 0.01, 0.01)}
+    >>> model = fm.Model("Cardan shaft", gravity=(0, 0, 0))
+    >>> drive, driven = (model.add(fm.RigidBody(name, **body)) for name in ("drive", "driven"))
+    >>> motor = model.add(fm.Revolute("motor", model.ground, drive, axis="x", v0=10.0))
+    >>> load = model.add(fm.Revolute("load", model.ground, driven, axis=(np.cos(bend), np.sin(bend), 0)))
+    >>> cross = model.add(fm.Universal("cross", drive, driven, axes=("z", (-np.sin(bend), np.cos(bend), 0))))
+    >>> fm.assemble(model).joints["load"].velocity.round(6).tolist()  # ω cos β, between ω cos β and ω/cos β in a turn
+    [8.775826]
     """
 
     axes: Annotated[Any, AfterValidator(two_axes)] = ("x", "y")
@@ -264,7 +326,19 @@ class Universal(Joint, kind="universal"):
 
 
 class Spherical(Joint, kind="spherical"):
-    """Any rotation about the common point; q is a unit quaternion (scalar first), v the angular velocity in child axes."""
+    """Any rotation about the common point; q is a unit quaternion (scalar first), v the angular velocity in child axes.
+
+    Source: docs/theory.md, section 11.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("free top", gravity=(0, 0, 0))
+    >>> top = model.add(fm.RigidBody("top", mass=1.0, inertia=(1.0, 2.0, 2.5)))
+    >>> pivot = model.add(fm.Spherical("pivot", model.ground, top, v0=(1.0, 2.0, 3.0)))
+    >>> fm.state(model).sd.round(6).tolist()  # Euler's equations, ω̇₁ = (I₂ − I₃) ω₂ ω₃/I₁ …
+    [-3.0, 2.25, -0.8]
+    """
 
     @property
     def motions(self) -> tuple[Motion, ...]:
@@ -274,10 +348,22 @@ class Spherical(Joint, kind="spherical"):
 class Planar(Joint, kind="planar"):
     """Two translations in a plane (m) and the rotation about its normal (rad); for the normal z: x, y, angle.
 
+    Source: docs/theory.md, section 11.
+
     Parameters
     ----------
     axis : direction
         Normal of the plane in the parent frame.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("struck rod", gravity=(0, 0, 0))
+    >>> rod = model.add(fm.RigidBody("rod", mass=3.0, inertia=(0.0, 0.25, 0.25), frames={"end": (0.5, 0, 0)}))
+    >>> table = model.add(fm.Planar("table", model.ground, rod, axis="z"))
+    >>> push = model.add(fm.FrameForce("push", rod["end"], force=(0, 6.0, 0)))
+    >>> fm.state(model).sd.round(6)[1:].tolist()  # ÿ = F/m, φ̈ = F l/(2 J)
+    [2.0, 12.0]
     """
 
     axis: Axis = "z"
@@ -289,7 +375,19 @@ class Planar(Joint, kind="planar"):
 
 
 class Free(Joint, kind="free"):
-    """All six degrees of freedom; q is position and unit quaternion (scalar first), v the twist (v, ω) in child axes."""
+    """All six degrees of freedom; q is position and unit quaternion (scalar first), v the twist (v, ω) in child axes.
+
+    Source: docs/theory.md, section 11.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("flight")
+    >>> ball = model.add(fm.RigidBody("ball", mass=1.0, inertia=(0.1, 0.1, 0.1)))
+    >>> flight = model.add(fm.Free("flight", model.ground, ball, v0=(3.0, 0, 0, 0, 0, 2.0)))
+    >>> fm.state(model).sd.round(6).tolist()  # in the turning axes of the ball: v̇ = g − ω × v
+    [0.0, -6.0, -9.81, 0.0, 0.0, 0.0]
+    """
 
     @property
     def motions(self) -> tuple[Motion, ...]:
@@ -300,6 +398,16 @@ class Pose(Joint, kind="pose"):
     """All six degrees of freedom as three translations x, y, z along the parent's axes (m), coordinates 0 to 2, and a rotation.
 
     It constrains nothing: beside other joints it gives positions of points to couplings. q has 7 numbers (x, y, z, quaternion).
+    Source: docs/theory.md, section 11.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("flight")
+    >>> ball = model.add(fm.RigidBody("ball", mass=1.0, inertia=(0.1, 0.1, 0.1)))
+    >>> flight = model.add(fm.Pose("flight", model.ground, ball, v0=(3.0, 0, 0, 0, 0, 2.0)))
+    >>> fm.state(model).sd.round(6).tolist()  # along the axes of the ground: v̇ = g
+    [0.0, 0.0, -9.81, 0.0, 0.0, 0.0]
     """
 
     @property
@@ -310,12 +418,23 @@ class Pose(Joint, kind="pose"):
 class Screw(Joint, kind="screw"):
     """Rotation by q (rad) about an axis with translation pitch·q along it.
 
+    Source: docs/theory.md, section 11.
+
     Parameters
     ----------
     axis : direction
         Axis in the parent frame.
     pitch : float [m/rad]
         Translation per angle.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("nut")
+    >>> nut = model.add(fm.RigidBody("nut", mass=2.0, inertia=(1e-3, 1e-3, 1e-3)))
+    >>> thread = model.add(fm.Screw("thread", model.ground, nut, axis="z", pitch=0.01))
+    >>> fm.state(model).sd.round(4).tolist()  # −m g p/(J + m p²): it turns down by itself
+    [-163.5]
     """
 
     axis: Axis = "z"
@@ -327,7 +446,20 @@ class Screw(Joint, kind="screw"):
 
 
 class Translation(Joint, kind="translation"):
-    """Three translations along x, y, z (m), no rotation; a point mass moves on it."""
+    """Three translations along x, y, z (m), no rotation; a point mass moves on it.
+
+    Source: docs/theory.md, section 11.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("throw")
+    >>> stone = model.add(fm.PointMass("stone", mass=0.2))
+    >>> flight = model.add(fm.Translation("flight", model.ground, stone, v0=(4.0, 0.0, 9.81)))
+    >>> run = fm.simulate(model, t_end=1.0, step=0.01)
+    >>> run.body("stone").position[-1].round(6).tolist()  # v t + g t²/2
+    [4.0, 0.0, 4.905]
+    """
 
     @property
     def motions(self) -> tuple[Motion, ...]:
@@ -340,6 +472,7 @@ class Distance(Joint, kind="distance"):
     The chain is two angles about axes normal to ``axis``, the rod, then any rotation of the child: q has 6 numbers (two angles,
     quaternion), v five. With the axis x the angles are azimuth about z and elevation about y. They are singular if the rod is
     along the first of their axes: choose ``axis`` close to the direction of the rod.
+    Source: docs/theory.md, section 11.
 
     Parameters
     ----------
@@ -347,6 +480,18 @@ class Distance(Joint, kind="distance"):
         Distance of the two points.
     axis : direction
         Direction of the rod at q = 0 in the parent frame.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("slider crank", gravity=(0, 0, 0))
+    >>> crank = model.add(fm.RigidBody("crank", mass=1.0, inertia=(0.01, 0.01, 0.01), frames={"pin": (0.3, 0, 0)}))
+    >>> slider = model.add(fm.RigidBody("slider", mass=1.0, inertia=(0.01, 0.01, 0.01)))
+    >>> shaft = model.add(fm.Revolute("shaft", model.ground, crank, axis="z", q0=1.5707963))
+    >>> guide = model.add(fm.Prismatic("guide", model.ground, slider, axis="x"))
+    >>> rod = model.add(fm.Distance("rod", crank["pin"], slider, length=0.5))
+    >>> fm.assemble(model).joints["guide"].position.round(6).tolist()  # √(0.5² − 0.3²)
+    [0.4]
     """
 
     length: Positive
@@ -363,11 +508,22 @@ class Distance(Joint, kind="distance"):
 class Chain(Joint, kind="chain"):
     """A user-defined joint: any chain of elementary motions (`fm.motions`), such as
     ``(Rotate("z"), FixedTranslation((0.1, 0, 0)), Rotate("x"))``.
+    Source: docs/theory.md, section 11.
 
     Parameters
     ----------
     motions : motions
         Elementary motions from the parent to the child frame.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("bead on a turning bar", gravity=(0, 0, 0))
+    >>> bead = model.add(fm.RigidBody("bead", mass=1.0, inertia=(1e-3, 1e-3, 1e-3)))
+    >>> turn_and_slide = (fm.motions.Rotate("z"), fm.motions.Slide("x"))
+    >>> bar = model.add(fm.Chain("bar", model.ground, bead, motions=turn_and_slide, q0=(0.0, 0.5), v0=(2.0, 0.0)))
+    >>> fm.state(model).sd.round(6)[1:].tolist()  # r̈ = r φ̇²
+    [2.0]
     """
 
     motions: Annotated[Motions, AfterValidator(_at_least_one)] = dataclasses.field()  # type: ignore[misc,assignment]

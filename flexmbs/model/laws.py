@@ -46,6 +46,12 @@ class Constant(TimeLaw, kind="constant"):
     ----------
     value : float
         Constant value, in the unit of the quantity.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> fm.Constant(2.5).state(1.0)  # value, rate, acceleration at t = 1 s
+    (2.5, 0.0, 0.0)
     """
 
     value: Number = dataclasses.field(default=0.0, kw_only=False)
@@ -67,6 +73,13 @@ class Ramp(TimeLaw, kind="ramp"):
         Start of the ramp.
     end : float [s]
         End of the ramp.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> run_up = fm.Ramp(1.0, rate=3.0, start=0.5, end=2.5)
+    >>> [run_up(t) for t in (0.0, 1.5, 4.0)]
+    [1.0, 4.0, 7.0]
     """
 
     value0: Number = dataclasses.field(kw_only=False)
@@ -103,6 +116,13 @@ class SmoothStep(TimeLaw, kind="smooth-step"):
         Duration of the step.
     initial : float
         Value before the step.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> step = fm.SmoothStep(3.0, start=1.0, duration=2.0)
+    >>> step.state(2.0)  # half way: half the height, rate 15/8 of height over duration
+    (1.5, 2.8125, 0.0)
     """
 
     value: Number = dataclasses.field(kw_only=False)
@@ -136,6 +156,13 @@ class Sine(TimeLaw, kind="sine"):
         Phase at t = 0.
     offset : float
         Mean value.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> shake = fm.Sine(0.2, frequency=5.0, offset=1.0)
+    >>> [round(x, 6) for x in shake.state(0.05)]  # at the crest: offset + A, 0, −A (2π f)²
+    [1.2, 0.0, -197.392088]
     """
 
     amplitude: Number = dataclasses.field(kw_only=False)
@@ -170,6 +197,15 @@ class Table(TimeLaw, kind="table"):
         Values at these times.
     interpolation : 'monotone', 'spline' or 'linear'
         Kind of interpolation.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> heat = fm.Table((0.0, 1.0, 3.0), (0.0, 2.0, 2.0))
+    >>> heat(1.0), heat(2.0), heat(9.0)
+    (2.0, 2.0, 2.0)
+    >>> fm.Table((0.0, 1.0, 3.0), (0.0, 2.0, 2.0), interpolation="linear")(0.25)
+    0.5
     """
 
     times: AnyVector = dataclasses.field(kw_only=False)
@@ -226,6 +262,13 @@ class Function(TimeLaw, kind="function"):
     ----------
     function : function or 'module:name'
         The function.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> fall = fm.Function(lambda t: -4.905 * t**2)
+    >>> [round(x, 4) for x in fall.state(2.0)]  # rates by differences
+    [-19.62, -19.62, -9.81]
     """
 
     function: UserFunction = dataclasses.field(kw_only=False)
@@ -338,6 +381,8 @@ class JointLaw(Declaration, section="joint laws"):
 class PD(JointLaw, kind="pd"):
     """Q = kp·(r − x) + kd·(ṙ − v) with the reference r(t).
 
+    Source: docs/theory.md, section 39.
+
     Parameters
     ----------
     kp : float [N/m or N m/rad]
@@ -346,6 +391,16 @@ class PD(JointLaw, kind="pd"):
         Derivative gain.
     reference : law of time or float [m or rad]
         Reference r(t) of the coordinate.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("servo", gravity=(0, -9.81, 0))
+    >>> arm = model.add(fm.RigidBody("arm", mass=1.0, com=(0.2, 0, 0), inertia=(0.0, 0.01, 0.01)))
+    >>> axis = model.add(fm.Revolute("axis", model.ground, arm, axis="z"))
+    >>> servo = model.add(fm.JointTorque("servo", axis, fm.PD(kp=100.0, kd=5.0)))
+    >>> fm.statics(model).state.q.round(4).tolist()  # without an integral it sags: kp φ = −m g l cos φ
+    [-0.0196]
     """
 
     kp: Number = dataclasses.field(kw_only=False)
@@ -359,6 +414,8 @@ class PD(JointLaw, kind="pd"):
 class PID(JointLaw, kind="pid"):
     """Q = kp·(r − x) + ki·∫(r − x)dt + kd·(ṙ − v) with the reference r(t); the integral starts at zero.
 
+    Source: docs/theory.md, section 39.
+
     Parameters
     ----------
     kp : float [N/m or N m/rad]
@@ -369,6 +426,17 @@ class PID(JointLaw, kind="pid"):
         Derivative gain.
     reference : law of time or float [m or rad]
         Reference r(t) of the coordinate.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("servo", gravity=(0, -9.81, 0))
+    >>> arm = model.add(fm.RigidBody("arm", mass=1.0, com=(0.2, 0, 0), inertia=(0.0, 0.01, 0.01)))
+    >>> axis = model.add(fm.Revolute("axis", model.ground, arm, axis="z"))
+    >>> servo = model.add(fm.JointTorque("servo", axis, fm.PID(kp=100.0, ki=400.0, kd=5.0, reference=0.3)))
+    >>> rest = fm.statics(model)
+    >>> rest.state.q.round(6).tolist()  # the integral holds the weight: no error is left
+    [0.3]
     """
 
     kp: Number = dataclasses.field(kw_only=False)
@@ -383,6 +451,8 @@ class PID(JointLaw, kind="pid"):
 class SpringDamper(JointLaw, kind="spring-damper"):
     """Q = preload − k·(x − x0) − c·v.
 
+    Source: docs/theory.md, section 39.
+
     Parameters
     ----------
     k : float [N/m or N m/rad]
@@ -393,6 +463,16 @@ class SpringDamper(JointLaw, kind="spring-damper"):
         Coordinate of the unloaded spring.
     preload : float [N or N m]
         Force at x = x0.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("door")
+    >>> door = model.add(fm.RigidBody("door", mass=20.0, inertia=(3.0, 1.0, 4.0)))
+    >>> hinges = model.add(fm.Revolute("hinges", model.ground, door, axis="z", q0=0.5, v0=-1.0))
+    >>> closer = model.add(fm.JointTorque("closer", hinges, fm.SpringDamper(k=10.0, c=6.0, preload=-3.0)))
+    >>> fm.state(model).sd.round(6).tolist()  # (F₀ − k φ − c φ̇)/J
+    [-0.5]
     """
 
     k: Number = 0.0

@@ -59,6 +59,20 @@ class ModelData:
     cuts: names of the joints to cut in closed loops, if chosen by the user.  run: options of a run, for its file.
     ``bodies``, ``joints``, ``forces``, ``drives``, ``couplings``, ``contacts``, ``rotors`` map names to declarations in the order
     they were added; ``run`` has the options of a run or None; relative file paths start from ``folder``.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("pendulum", gravity=(0, 0, -1.62))  # on the moon
+    >>> bob = model.add(fm.RigidBody("bob", mass=1.0, com=(0, 0, -0.5), inertia=(0.01, 0.01, 0.01)))
+    >>> hinge = model.add(fm.Revolute("hinge", model.ground, bob, axis="y", q0=0.1))
+    >>> model
+    <Model 'pendulum': 1 bodies, 1 joints, 0 forces, 0 drives>
+    >>> print(model.check())
+    model 'pendulum'
+    ...
+      1 joint velocities + 0 modes − 0 constraints + 0 redundant = 1 degrees of freedom
+    ready to run
     """
 
     bodies: dict[str, Body]

@@ -154,6 +154,12 @@ class Rotate(Motion, kind="rotate"):
     ----------
     axis : direction
         Axis of rotation.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> fm.motions.Rotate("z").unit_twist  # (v, ω) for a rate of 1 rad/s
+    (0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
     """
 
     nq = nv = 1
@@ -176,6 +182,12 @@ class Slide(Motion, kind="slide"):
     ----------
     axis : direction
         Axis of translation.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> fm.motions.Slide((0, 3, 4)).unit_twist  # (v, ω) for a rate of 1 m/s
+    (0.0, 0.6, 0.8, 0.0, 0.0, 0.0)
     """
 
     nq = nv = 1
@@ -200,6 +212,12 @@ class ScrewMotion(Motion, kind="screw"):
         Axis of the screw.
     pitch : float [m/rad]
         Translation per angle.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> fm.motions.ScrewMotion("z", 0.01).unit_twist  # (v, ω) for a rate of 1 rad/s
+    (0.0, 0.0, 0.01, 0.0, 0.0, 1.0)
     """
 
     nq = nv = 1
@@ -217,7 +235,15 @@ class ScrewMotion(Motion, kind="screw"):
 
 
 class Ball(Motion, kind="ball"):
-    """Arbitrary rotation: unit quaternion (scalar first) and relative angular velocity (rad/s) in the moved axes."""
+    """Arbitrary rotation: unit quaternion (scalar first) and relative angular velocity (rad/s) in the moved axes.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> shoulder = fm.Chain("shoulder", "torso", "arm", motions=(fm.motions.Ball(),))
+    >>> shoulder.motions == fm.Spherical("shoulder", "torso", "arm").motions, shoulder.nq, shoulder.nv
+    (True, 4, 3)
+    """
 
     nq = 4
     nv = 3
@@ -225,7 +251,15 @@ class Ball(Motion, kind="ball"):
 
 
 class FreeMotion(Motion, kind="free"):
-    """Arbitrary displacement: position (m), unit quaternion (scalar first), and relative twist (v, ω) in the moved axes."""
+    """Arbitrary displacement: position (m), unit quaternion (scalar first), and relative twist (v, ω) in the moved axes.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> flight = fm.Chain("flight", "ground", "stone", motions=(fm.motions.FreeMotion(),))
+    >>> flight.motions == fm.Free("flight", "ground", "stone").motions, flight.nq, flight.nv
+    (True, 7, 6)
+    """
 
     nq = 7
     nv = 6
@@ -239,6 +273,16 @@ class FixedTranslation(Motion, kind="fixed-translation"):
     ----------
     displacement : 3 floats [m]
         Displacement in the axes before it.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("offset hinge")
+    >>> rod = model.add(fm.RigidBody("rod", mass=3.0, inertia=(0.25, 0.25, 0.001)))
+    >>> swing = (fm.motions.Rotate("y"), fm.motions.FixedTranslation((0, 0, -0.5)))
+    >>> hinge = model.add(fm.Chain("hinge", model.ground, rod, motions=swing, q0=0.1))
+    >>> fm.state(model).sd.round(5).tolist()  # that of a `Revolute` at the end of the rod
+    [-1.46905]
     """
 
     displacement: Vector3 = dataclasses.field(kw_only=False)
@@ -260,6 +304,16 @@ class FixedRotation(Motion, kind="fixed-rotation"):
         Axis of rotation.
     angle : float [rad]
         Angle of rotation.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("incline")
+    >>> block = model.add(fm.RigidBody("block", mass=2.0, inertia=(0.1, 0.1, 0.1)))
+    >>> down = (fm.motions.FixedRotation("y", 0.5236), fm.motions.Slide("x"))
+    >>> guide = model.add(fm.Chain("guide", model.ground, block, motions=down))
+    >>> fm.state(model).sd.round(3).tolist()  # g sin 30°
+    [4.905]
     """
 
     axis: Axis = dataclasses.field(kw_only=False)

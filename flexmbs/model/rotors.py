@@ -52,6 +52,16 @@ class RotorInertia(Item, section="rotors", kind="rotor-inertia"):
         Whether the angular momentum n I q̇ a turns with the parent and acts on it; needs a joint with one coordinate.
     coordinate : int
         Index of the degree of freedom of the joint, from 0.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("geared joint")
+    >>> link = model.add(fm.RigidBody("link", mass=2.0, inertia=(0.1, 0.1, 0.2)))
+    >>> joint = model.add(fm.Revolute("joint", model.ground, link, axis="z"))
+    >>> rotor = model.add(fm.RotorInertia("rotor", joint, inertia=1e-4, ratio=100.0))
+    >>> fm.matrices(model).M.round(6).tolist()  # J + n² I
+    [[1.2]]
     """
 
     joint: JointLike = dataclasses.field(kw_only=False)

@@ -72,6 +72,16 @@ class Run(Declaration, section="run"):
         Relative tolerance of controlled steps.
     atol : float or None
         Absolute tolerance of controlled steps.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("fall", run=fm.Run(t_end=1.0, step=0.01))
+    >>> ball = model.add(fm.PointMass("ball", mass=1.0))
+    >>> model.save("fall.toml")
+    >>> run = fm.simulate(fm.load("fall.toml"))  # as `flexmbs run fall.toml` does
+    >>> run.t[-1].item(), run.body("ball").position[-1, 2].round(6).item()
+    (1.0, -4.905)
     """
 
     t_end: Positive

@@ -55,6 +55,19 @@ class SolutionData:
 
     compiled: the compiled model.  trajectory: t (nt,), q, s, ṡ, λ, force states, works, drift.  statistics: counts and times.
     run: options, outcome, redundant constraints, notes, provenance.  Views are evaluated on demand.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("throw")
+    >>> stone = model.add(fm.PointMass("stone", mass=0.2))
+    >>> flight = model.add(fm.Translation("flight", model.ground, stone, v0=(4.0, 0.0, 9.81)))
+    >>> run = fm.simulate(model, t_end=2.0, step=0.02)
+    >>> run.verdict, run.body("stone").position[:, 2].max().round(3).item()  # v²/(2 g)
+    ('PASS', 4.905)
+    >>> run.save("throw.h5")
+    >>> bool((fm.Solution.load("throw.h5").q == run.q).all())
+    True
     """
 
     compiled: Compiled

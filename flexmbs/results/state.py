@@ -51,17 +51,7 @@ class State:
 
     @property
     def state(self) -> "State":
-        """Itself: a state is accepted wherever a result with a state is.
-
-        Examples
-        --------
-        >>> import flexmbs as fm
-        >>> model = fm.Model("pendulum")
-        >>> bob = model.add(fm.RigidBody("bob", mass=1.0, com=(0, 0, -0.5), inertia=(0.01, 0.01, 0.01)))
-        >>> hinge = model.add(fm.Revolute("hinge", model.ground, bob, axis="y", q0=0.1))
-        >>> fm.state(model, position={"hinge": 0.5}, velocity={"hinge": -1.0}).q.tolist()
-        [0.5]
-        """
+        """Itself: a state is accepted wherever a result with a state is."""
         return self
 
     def work(self) -> Work:
@@ -86,6 +76,18 @@ def state(
     position, velocity, acceleration: joint → number(s) as of ``q0`` and ``v0``; without ``acceleration`` it is that of the free
     motion. With it the given accelerations are kept, and the others are zero or, if loops and drives require it, those
     of least mass-weighted norm.  Raises `InputError`.
+    Source: docs/theory.md, section 50.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("bead on a turning bar", gravity=(0, 0, 0))
+    >>> bead = model.add(fm.PointMass("bead", mass=1.0))
+    >>> turn_and_slide = (fm.motions.Rotate("z"), fm.motions.Slide("x"))
+    >>> bar = model.add(fm.Chain("bar", model.ground, bead, motions=turn_and_slide))
+    >>> now = fm.state(model, position={"bar": (0.0, 0.5)}, velocity={"bar": (2.0, 1.0)})
+    >>> now.sd.round(6).tolist()  # φ̈ = −2 ṙ φ̇/r, r̈ = r φ̇²
+    [-8.0, 2.0]
     """
     t = instant(t)
     require_model(model)
@@ -137,12 +139,12 @@ def state_of(solution: SolutionData, t: float) -> State:
     Examples
     --------
     >>> import flexmbs as fm
-    >>> model = fm.Model("pendulum")
-    >>> bob = model.add(fm.RigidBody("bob", mass=1.0, com=(0, 0, -0.5), inertia=(0.01, 0.01, 0.01)))
-    >>> hinge = model.add(fm.Revolute("hinge", model.ground, bob, axis="y", q0=0.1))
-    >>> run = fm.simulate(model, t_end=0.1, step=1e-3)
-    >>> fm.state_of(run, 0.05).t
-    0.05
+    >>> model = fm.Model("drop")
+    >>> drop = model.add(fm.PointMass("drop", mass=0.01))
+    >>> run = fm.simulate(model, t_end=1.0, step=0.01)
+    >>> now = fm.state_of(run, 0.5)
+    >>> now.t, now.s[2].round(6).item()  # g t
+    (0.5, -4.905)
     """
     t = instant(t)
     if not isinstance(solution, SolutionData):

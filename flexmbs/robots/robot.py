@@ -1,5 +1,7 @@
 """`Robot`: a model of links in a chain or tree, with the terms and views of robotics."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -63,6 +65,16 @@ class Robot:
     `inverse_dynamics` are those of the tree, `forward_dynamics`, `inverse_kinematics` and runs of the model obey them.
     Raises `InputError` for closed loops, joints whose coordinates are not single rotations or translations and couplings that
     depend on time.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> table = [{"a": 0.4, "mass": 2.0, "com": (-0.2, 0, 0), "inertia": (0, 0.03, 0.03)} for _ in range(2)]
+    >>> arm = fm.Robot.from_dh(table, gravity=(0, -10.0, 0))
+    >>> arm.pose([0.0, 1.5707963])[:3, 3].round(6).tolist()  # the tool: one link along x, the other along y
+    [0.4, 0.4, 0.0]
+    >>> arm.gravity_forces([0.0, 0.0]).round(6).tolist()  # m g (0.2 + 0.6) and m g · 0.2
+    [16.0, 4.0]
     """
 
     model: Model
@@ -95,7 +107,7 @@ class Robot:
         cls, table: Sequence[Any], convention: str = "standard", *, name: str = "robot", gravity: Sequence[float] = DOWN,
         base: Any = (0.0, 0.0, 0.0), tool: Any = (0.0, 0.0, 0.0), payload: Body | None = None,
         links: Mapping[str, Any] | None = None,
-    ) -> "Robot":  # fmt: skip
+    ) -> Robot:  # fmt: skip
         """A robot from its Denavit–Hartenberg table.
 
         table: `Link` rows, tables of their fields or numbers (a, alpha, d, theta).  convention: "standard" (frame i at the far
@@ -125,7 +137,7 @@ class Robot:
     def from_urdf(
         cls, path: str | Path, *, tool: str | None = None, gravity: Sequence[float] = DOWN, payload: Body | None = None,
         links: Mapping[str, Any] | None = None, allow_outside: bool = False, unphysical: str = "warn",
-    ) -> "Robot":  # fmt: skip
+    ) -> Robot:  # fmt: skip
         """A robot from a URDF file (XML without document types; meshes are not read, see `visuals`).
 
         tool: name of a link, by default the last one without children.  Links without inertia on fixed joints become frames of
@@ -145,7 +157,7 @@ class Robot:
     def _made(
         cls, model: Model, tool: FrameRef, payload: Body | None, links: Mapping[str, Any] | None, limits: Mapping[str, Any],
         motors: Mapping[str, Motor], frames: Mapping[str, FrameRef], visuals: Sequence[Visual] = (),
-    ) -> "Robot":  # fmt: skip
+    ) -> Robot:  # fmt: skip
         if payload is not None:
             model.add(Fixed(PAYLOAD, tool, model.add(payload)))
         if links:
@@ -294,7 +306,7 @@ class Robot:
         solids, notes = solids_of(robot.model, robot.visuals, robot._named)
         return shown_page(model_view(robot.model, tuple(solids), notes), browser)
 
-    def started(self, q: ArrayLike, qd: ArrayLike | None = None) -> "Robot":
+    def started(self, q: ArrayLike, qd: ArrayLike | None = None) -> Robot:
         """The same robot whose model starts at coordinates q (n,) with rates q̇, by default at rest."""
         position, velocity = self._joints(self._single(q)), self._joints(self._single(np.zeros(self.n) if qd is None else qd))
         model = copy_of(self.model)

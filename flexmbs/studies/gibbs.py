@@ -76,6 +76,18 @@ def gibbs(model: Model, *, at: HasState | None = None, velocities: Sequence[str]
 
     velocities: names of the velocities taken as σ, chosen by pivoting by default.
     Raises `InputError` for velocities that do not determine the motion.
+    Source: docs/theory.md, section 36.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("wheel", gravity=(0, 0, 0))
+    >>> wheel = model.add(fm.RigidBody("wheel", mass=1.0, inertia=(0.1, 0.1, 0.2)))
+    >>> axle = model.add(fm.Revolute("axle", model.ground, wheel, axis="z"))
+    >>> motor = model.add(fm.JointTorque("motor", axle, 0.6))
+    >>> gibbs = fm.gibbs(model)
+    >>> round(gibbs.value([3.0]), 6), gibbs.derivative([3.0]).round(6).tolist()  # S = J ω̇²/2, ∂S/∂ω̇ = J ω̇ = τ
+    (0.9, [0.6])
     """
     here = state_about(model, at)
     known, names = dense(here), velocity_names(here.compiled)

@@ -50,13 +50,12 @@ def inverse_dynamics(motion: Solution | HasState, *, actuators: str | Sequence[s
     Examples
     --------
     >>> import flexmbs as fm
-    >>> model = fm.Model("pendulum")
-    >>> bob = model.add(fm.RigidBody("bob", mass=1.0, com=(0, 0, -0.5), inertia=(0.01, 0.01, 0.01)))
-    >>> hinge = model.add(fm.Revolute("hinge", model.ground, bob, axis="y", q0=0.1))
-    >>> drive = model.add(fm.Drive("motor", hinge, 0.1))
-    >>> torque = fm.inverse_dynamics(fm.kinematics(model, [0.0])).effort["motor"]
-    >>> round(float(torque[0, 0]), 4)  # m g l sin φ
-    0.4897
+    >>> model = fm.Model("lifted arm", gravity=(0, 0, -10.0))
+    >>> arm = model.add(fm.RigidBody("arm", mass=3.0, com=(0.5, 0, 0), inertia=(0.001, 0.25, 0.25)))
+    >>> shoulder = model.add(fm.Revolute("shoulder", model.ground, arm, axis="-y"))
+    >>> lifted = fm.state(model, acceleration={"shoulder": 2.0})
+    >>> fm.inverse_dynamics(lifted).effort["shoulder"].round(6).tolist()  # m g l/2 + m l²/3 φ̈
+    [[17.0]]
     """
     states = _states(motion)
     compiled, names = states[0].compiled, _actuators(actuators)

@@ -37,16 +37,18 @@ def kinematics(model: Model, times: Sequence[float] | np.ndarray) -> Solution:
     g(q, t) = 0 by Newton's method from positions predicted by the velocities, G s = −γ̄, G ṡ = γ; multipliers are zero (see
     `inverse_dynamics` for them), elastic coordinates keep their declared values.
     Raises `InputError` naming the joints that are not driven, `SolverError` with the solution up to a singular position.
+    Source: docs/theory.md, section 51.
 
     Examples
     --------
     >>> import flexmbs as fm
-    >>> model = fm.Model("pendulum")
-    >>> bob = model.add(fm.RigidBody("bob", mass=1.0, com=(0, 0, -0.5), inertia=(0.01, 0.01, 0.01)))
-    >>> hinge = model.add(fm.Revolute("hinge", model.ground, bob, axis="y", q0=0.1))
-    >>> drive = model.add(fm.Drive("motor", hinge, fm.Ramp(0.1, rate=2.0)))
-    >>> fm.kinematics(model, [0.0, 0.5]).joint("hinge").position[:, 0].tolist()
-    [0.1, 1.1]
+    >>> model = fm.Model("crank")
+    >>> crank = model.add(fm.RigidBody("crank", mass=1.0, inertia=(0.01, 0.01, 0.01), frames={"pin": (0.2, 0, 0)}))
+    >>> shaft = model.add(fm.Revolute("shaft", model.ground, crank, axis="z"))
+    >>> motor = model.add(fm.Drive("motor", shaft, fm.Ramp(0.0, rate=5.0)))
+    >>> pin = fm.kinematics(model, [0.0, 0.1]).frame("crank/pin")
+    >>> pin.velocity[0].round(6).tolist(), pin.acceleration[0].round(6).tolist()  # r ω, r ω²
+    ([0.0, 1.0, 0.0], [-5.0, 0.0, 0.0])
     """
     moments = checked_times(times)
     declaration_report(model).raise_errors()

@@ -1,5 +1,7 @@
 """`linearize`: small motions M ÿ + D ẏ + K y = 0 about any state, at rest or moving."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -56,6 +58,20 @@ class Linearization:
     along the motion.  basis (ns, n): δ = basis y.  inputs, outputs: names, with their units; a drive has three inputs, its change
     of coordinate, of rate and of acceleration: the last 3 · drives.  full: the matrices before the constraints are eliminated,
     G δ = 0 for holonomic rows.
+    Source: docs/theory.md, section 52.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("oscillator", gravity=(0, 0, 0))
+    >>> mass = model.add(fm.RigidBody("mass", mass=2.0, inertia=(1.0, 1.0, 1.0)))
+    >>> rail = model.add(fm.Prismatic("rail", model.ground, mass, axis="x"))
+    >>> spring = model.add(fm.JointSpring("spring", rail, k=50.0, c=4.0))
+    >>> linear = fm.linearize(model, inputs=[("effort", "rail")], outputs=[("coordinate", "rail")])
+    >>> linear.A.round(6).tolist(), linear.B.round(6).tolist()  # −k/m, −c/m, 1/m
+    ([[0.0, 1.0], [-25.0, -2.0]], [[0.0], [0.5]])
+    >>> isinstance(linear, fm.Linearization), round(abs(linear.response([0.0]).values[0, 0, 0]).item(), 6)  # 1/k
+    (True, 0.02)
     """
 
     state: State
@@ -123,12 +139,11 @@ def linearize(
     --------
     >>> import flexmbs as fm
     >>> model = fm.Model("pendulum")
-    >>> bob = model.add(fm.RigidBody("bob", mass=1.0, com=(0, 0, -0.5), inertia=(0.01, 0.01, 0.01)))
-    >>> hinge = model.add(fm.Revolute("hinge", model.ground, bob, axis="y", q0=0.1))
-    >>> model.joints["hinge"] = fm.Revolute("hinge", model.ground, bob, axis="y")
-    >>> modes = fm.linearize(model, inputs=[("effort", "hinge")], outputs=[("coordinate", "hinge")]).modes
-    >>> round(float(modes.frequency[0]), 3)  # √(m g l / J) / 2π
-    0.691
+    >>> rod = model.add(fm.RigidBody("rod", mass=3.0, com=(0, 0, -0.5), inertia=(0.25, 0.25, 0.001)))
+    >>> hinge = model.add(fm.Revolute("hinge", model.ground, rod, axis="y"))
+    >>> modes = fm.linearize(model).modes
+    >>> round(modes.frequency[0].item(), 4)  # √(3 g/(2 l))/2π, in Hz
+    0.6105
     """
     here = state_about(model, at)
     require_no_contacts(model, "linearize")

@@ -247,10 +247,11 @@ def matrices(
     --------
     >>> import flexmbs as fm
     >>> model = fm.Model("pendulum")
-    >>> bob = model.add(fm.RigidBody("bob", mass=1.0, com=(0, 0, -0.5), inertia=(0.01, 0.01, 0.01)))
-    >>> hinge = model.add(fm.Revolute("hinge", model.ground, bob, axis="y", q0=0.1))
-    >>> fm.matrices(model).M.tolist()  # about the hinge, J + m l²
-    [[0.26]]
+    >>> rod = model.add(fm.RigidBody("rod", mass=3.0, com=(0, 0, -0.5), inertia=(0.25, 0.25, 0.001)))
+    >>> hinge = model.add(fm.Revolute("hinge", model.ground, rod, axis="y", q0=0.1))
+    >>> terms = fm.matrices(model)
+    >>> terms.M.tolist(), terms.k.round(5).tolist()  # m l²/3, −m g l/2 sin φ
+    ([[1.0]], [-1.46905])
     """
     name = formalism.name if isinstance(formalism, Formalism) else formalism
     if not isinstance(name, str) or name not in FORMALISMS:

@@ -139,6 +139,22 @@ def campbell(
     Frequencies are those of the model's own coordinates: where these rotate with the shaft, so do the observers.
     Raises `InputError`, `SolverError`; a `ModelWarning` where a shape changes so much that its branch is doubtful.
     Source: Genta, Dynamics of Rotating Systems (2005), section 1.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> def rotor(speed):  # a bead on springs on a turning table
+    ...     model = fm.Model("rotor", gravity=(0, 0, 0))
+    ...     table, bead = (model.add(fm.RigidBody(name, mass=1.0, inertia=(1.0, 1.0, 1.0))) for name in ("table", "bead"))
+    ...     axle = model.add(fm.Revolute("axle", model.ground, table, axis="z"))
+    ...     model.add(fm.Chain("plane", table, bead, motions=(fm.motions.Slide("x"), fm.motions.Slide("y"))))
+    ...     for k in (0, 1):
+    ...         model.add(fm.JointSpring(f"spring {k}", "plane", k=400.0, coordinate=k))
+    ...     model.add(fm.Drive("motor", axle, fm.Ramp(0.0, rate=speed)))
+    ...     return model
+    >>> diagram = fm.campbell(rotor, [0.0, 5.0])
+    >>> (6.283185 * diagram.frequency).round(3).tolist()  # √(k/m) ∓ Ω, as seen from the table
+    [[20.0, 20.0], [15.0, 25.0]]
     """
     make = _turned(model, drive)
     found, states = _followed(make, number_list(speeds, "speeds"), "speed", steady=True)
@@ -156,6 +172,19 @@ def root_locus(model: Maker, values: ArrayLike, *, modes: int | None = None) -> 
     values: of the parameter, in the order in which the modes are followed.  modes: number of branches kept, those of lowest
     frequency.  Raises `InputError`, `SolverError`; a `ModelWarning` where a branch is doubtful.
     Source: Evans, Trans. AIEE 67 (1948) 547.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> def wheel(damping):
+    ...     model = fm.Model("wheel")
+    ...     body = model.add(fm.RigidBody("body", mass=1.0, inertia=(1.0, 1.0, 1.0)))
+    ...     axle = model.add(fm.Revolute("axle", model.ground, body, axis="z"))
+    ...     model.add(fm.JointSpring("spring", axle, k=25.0, c=damping))
+    ...     return model
+    >>> locus = fm.root_locus(wheel, [0.0, 6.0])
+    >>> locus.eigenvalue[:, 0].round(6).tolist()  # −c/2J ± √(c²/4J² − k/J)
+    [5j, (-3+4j)]
     """
     if not callable(model):
         raise InputError("model: must be a function of the parameter that gives a model")

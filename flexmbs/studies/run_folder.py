@@ -89,8 +89,12 @@ class RunFolder:
     Examples
     --------
     >>> import flexmbs as fm
-    >>> fm.RunFolder("run", resume=True)
-    RunFolder(path='run', resume=True, force=False, checkpoint=30.0, tell=None)
+    >>> model = fm.Model("throw")
+    >>> stone = model.add(fm.PointMass("stone", mass=0.2))
+    >>> whole = fm.simulate(model, t_end=2.0, step=0.01, folder=fm.RunFolder("run"))
+    >>> again = fm.simulate(model, t_end=2.0, step=0.01, folder=fm.RunFolder("run", resume=True))
+    >>> bool((again.q == whole.q).all())
+    True
     """
 
     path: str | os.PathLike[str]

@@ -111,14 +111,14 @@ def simulate(
     Examples
     --------
     >>> import flexmbs as fm
-    >>> pendulum = fm.Model("pendulum")
-    >>> bob = pendulum.add(fm.RigidBody("bob", mass=1.0, inertia=(0.01, 0.01, 0.01), frames={"pin": (0, 0, 1.0)}))
-    >>> hinge = pendulum.add(fm.Revolute("hinge", pendulum.ground, bob["pin"], axis="y", q0=0.1))
-    >>> solution = fm.simulate(pendulum, t_end=1.0, step=1e-3)
-    >>> solution.verdict
-    'PASS'
-    >>> solution.joint("hinge").position.shape
-    (1001, 1)
+    >>> model = fm.Model("pendulum")
+    >>> rod = model.add(fm.RigidBody("rod", mass=3.0, com=(0, 0, -0.5), inertia=(0.25, 0.25, 0.001)))
+    >>> hinge = model.add(fm.Revolute("hinge", model.ground, rod, axis="y", q0=1.5))
+    >>> solution = fm.simulate(model, t_end=1.0, step=1e-3)
+    >>> solution.verdict, solution.joint("hinge").position.shape
+    ('PASS', (1001, 1))
+    >>> bool(abs(solution.energy.balance).max() < 1e-3)  # J
+    True
     """
     check_progress(progress)
     if not isinstance(strict, bool):

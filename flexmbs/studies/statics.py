@@ -95,12 +95,13 @@ def statics(
     Examples
     --------
     >>> import flexmbs as fm
-    >>> model = fm.Model("pendulum")
-    >>> bob = model.add(fm.RigidBody("bob", mass=1.0, com=(0, 0, -0.5), inertia=(0.01, 0.01, 0.01)))
-    >>> hinge = model.add(fm.Revolute("hinge", model.ground, bob, axis="y", q0=0.1))
+    >>> model = fm.Model("pendulum in the wind", gravity=(0, 0, -10.0))
+    >>> bob = model.add(fm.RigidBody("bob", mass=0.5, inertia=(0.01, 0.01, 0.01), frames={"pin": (0, 0, 1.0)}))
+    >>> hinge = model.add(fm.Revolute("hinge", model.ground, bob["pin"], axis="-y"))
+    >>> wind = model.add(fm.FrameForce("wind", bob, force=(5.0, 0, 0)))
     >>> rest = fm.statics(model)
-    >>> bool(abs(rest.state.q).max() < 1e-9)
-    True
+    >>> rest.stable, rest.state.q.round(6).tolist()  # tan φ = F/(m g) = 1
+    (True, [0.785398])
     """
     if not isinstance(load_steps, numbers.Integral) or not 1 <= load_steps <= MOST_LOAD_STEPS:
         raise InputError(f"load_steps: must be a whole number from 1 to {MOST_LOAD_STEPS}, not {shown(load_steps)}")
@@ -267,6 +268,18 @@ def quasi_static(
     times (nt,): increasing, s.  allow_indifferent: unsupported coordinates keep their positions.
     The solution has the multipliers of rest, s = ṡ = 0; works are those along the path of equilibria, whose rates follow from
     K q̇ − Gᵀλ̇ = −∂R/∂t, G q̇ = −∂g/∂t. Raises `InputError`, and `SolverError` with the solution up to the time of failure.
+    Source: docs/theory.md, section 51.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("balance", gravity=(0, 0, 0))
+    >>> beam = model.add(fm.RigidBody("beam", mass=1.0, inertia=(0.1, 0.1, 0.1)))
+    >>> knife = model.add(fm.Revolute("knife", model.ground, beam, axis="y"))
+    >>> spring = model.add(fm.JointSpring("spring", knife, k=20.0))
+    >>> load = model.add(fm.JointTorque("load", knife, fm.Ramp(0.0, rate=4.0)))
+    >>> fm.quasi_static(model, [0.0, 1.0, 2.0]).q[:, 0].round(6).tolist()  # τ(t)/k
+    [0.0, 0.2, 0.4]
     """
     moments = checked_times(times)
     state = _first(model, float(moments[0]), start)

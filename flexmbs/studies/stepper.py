@@ -82,16 +82,16 @@ class Stepper:
     Examples
     --------
     >>> import flexmbs as fm
-    >>> pendulum = fm.Model("pendulum")
-    >>> bob = pendulum.add(fm.RigidBody("bob", mass=1.0, inertia=(0.01, 0.01, 0.01), frames={"pin": (0, 0, 1.0)}))
-    >>> hinge = pendulum.add(fm.Revolute("hinge", pendulum.ground, bob["pin"], axis="y", q0=0.1))
-    >>> ports = {"inputs": {"motor": ("effort", "hinge")}, "outputs": {"angle": ("coordinate", "hinge")}}
-    >>> stepper = fm.Stepper(pendulum, t_end=2.0, step=1e-3, **ports)
+    >>> model = fm.Model("turntable")
+    >>> table = model.add(fm.RigidBody("table", mass=1.0, inertia=(0.1, 0.1, 0.2)))
+    >>> axle = model.add(fm.Revolute("axle", model.ground, table, axis="z"))
+    >>> ports = {"inputs": {"motor": ("effort", "axle")}, "outputs": {"speed": ("rate", "axle")}}
+    >>> stepper = fm.Stepper(model, t_end=2.0, step=1e-3, **ports)
     >>> for k in range(1, 201):
-    ...     stepper.inputs["motor"] = -20.0 * stepper.outputs["angle"]
+    ...     stepper.inputs["motor"] = 2.0 * (3.0 - stepper.outputs["speed"])
     ...     t = stepper.advance(0.01 * k)
-    >>> abs(stepper.outputs["angle"]) < 0.11
-    True
+    >>> round(stepper.outputs["speed"], 6)
+    3.0
     """
 
     def __init__(

@@ -32,12 +32,11 @@ class Event:
     Examples
     --------
     >>> import flexmbs as fm
-    >>> model = fm.Model("pendulum")
-    >>> bob = model.add(fm.RigidBody("bob", mass=1.0, com=(0, 0, -0.5), inertia=(0.01, 0.01, 0.01)))
-    >>> hinge = model.add(fm.Revolute("hinge", model.ground, bob, axis="y", q0=0.1))
-    >>> down = fm.Event("down", joint=hinge, direction=-1, terminal=True)
-    >>> fm.simulate(model, t_end=2.0, step=1e-3, events=[down]).run.outcome
-    "stopped at event 'down' at t = 0.361876 s"
+    >>> model = fm.Model("drop", gravity=(0, 0, -8.0))
+    >>> drop = model.add(fm.PointMass("drop", mass=0.01))
+    >>> floor = fm.Event("floor", frame=drop, axis="z", value=-1.0, direction=-1, terminal=True)
+    >>> fm.simulate(model, t_end=2.0, step=0.01, events=[floor]).run.outcome
+    "stopped at event 'floor' at t = 0.5 s"
     """
 
     name: str

@@ -68,6 +68,15 @@ class AttachedInterface(Reference):
     interface: its name.
 
     Source: Agrawal and Shabana, Computers & Structures 21 (1985) 1303.
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    >>> ends = {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
+    >>> bar = pp.reduce(mesh, steel, interfaces=ends, reference=pp.AttachedInterface("tip"))  # or "tip"
+    >>> bar.frames["root"].x.round(6)[0].item(), abs(bar.frames["tip"].phi).max().item() < 1e-9  # the tip does not move
+    (-0.4, True)
     """
 
     interface: str
@@ -97,6 +106,15 @@ class AttachedNode(Reference):
     node: its number in the mesh.
 
     Source: Agrawal and Shabana, Computers & Structures 21 (1985) 1303; least squares as in MSC Nastran, RBE3.
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    >>> corner = mesh.node_ids[0].item()
+    >>> bar = pp.reduce(mesh, steel, interfaces={"tip": pp.Rigid("x1")}, reference=pp.AttachedNode(corner))
+    >>> (mesh.nodes[0] + bar.frames["tip"].x).round(6).tolist()
+    [0.4, 0.01, 0.01]
     """
 
     node: int
@@ -135,6 +153,14 @@ class MeanAxes(Reference):
     """Body frame at the centre of mass, along mesh axes, in which the deformation has no linear and no angular momentum.
 
     Source: Buckens, Proc. 19th Int. Astronautical Congress (1968); Canavin and Likins, J. Spacecraft 14 (1977) 724.
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    >>> bar = pp.reduce(mesh, steel, interfaces={"root": pp.Rigid("x0")}, reference=pp.MeanAxes())  # or "mean axes"
+    >>> abs(bar.S_bar).max().item() < 1e-9, bar.frames["root"].x.round(6)[0].item()  # ∫φ dm = 0
+    (True, -0.2)
     """
 
     kind = MEAN_AXES
@@ -154,6 +180,16 @@ class PrincipalAxes(Reference):
     """Mean axes along the principal axes of inertia of the undeformed body, x that of the smallest moment.
 
     Each axis points along the nearest mesh axis, z completes the right-handed frame.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import preprocess as pp
+    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.04), (8, 1, 2)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    >>> bar = pp.reduce(mesh, steel, interfaces={"root": pp.Rigid("x0")}, reference=pp.PrincipalAxes())
+    >>> J = np.trace(bar.second_moment) * np.eye(3) - bar.second_moment
+    >>> abs(J - np.diag(np.diag(J))).max().item() < 1e-12  # no products of inertia
+    True
     """
 
     kind = PRINCIPAL_AXES
@@ -182,6 +218,15 @@ class Chord(Reference):
     first, second: names of two interfaces.
     Conditions: u(first) = 0 (3), u_y(second) = u_z(second) = 0 (2), θ_x(first) = 0 (1).
     Source: Schwertassek, Wallrapp and Shabana, Nonlinear Dynamics 20 (1999) 361 (choice of frames, secant frame).
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    >>> ends = {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
+    >>> bar = pp.reduce(mesh, steel, interfaces=ends, reference=pp.Chord("root", "tip"))  # or "chord"
+    >>> abs(bar.frames["tip"].phi[1:]).max().item() < 1e-9  # the tip moves along the chord only
+    True
     """
 
     first: str

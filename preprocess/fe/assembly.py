@@ -46,6 +46,14 @@ def assemble(
     lumped: diagonal m, each element's consistent diagonal scaled to its mass (Hinton, Rock, Zienkiewicz 1976), always positive.
     Raises InputError when the estimated memory of assembly and factorization exceeds the free memory, unless allow_large, and for
     elements with no or several materials.
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> mesh = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1))
+    >>> fe = pp.assemble(mesh, pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0))
+    >>> round(fe.mass, 6)  # ρ l b h
+    1.256
     """
     instance(mesh, Mesh, "mesh", "a Mesh, see read_mesh")
     flag(lumped, "lumped")

@@ -43,6 +43,15 @@ def attach(fe: FEModel, masses: Iterable[PointMass]) -> FEModel:
     A region without the extent for the second moment (one node, a line, a plane) is extended by adjacent elements; the
     displacement gradient is then averaged over these.
     Raises InputError for regions that do not exist or cannot carry the mass.
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> fe = pp.assemble(pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0))
+    >>> loaded = pp.attach(fe, [pp.PointMass("x1", 2.0)])
+    >>> bar = pp.reduce(loaded, interfaces={"root": pp.Rigid("x0")}, reference="root")
+    >>> round(bar.mass, 6)
+    3.256
     """
     instance(fe, FEModel, "model", "an FEModel, see assemble")
     masses = tuple(instance(masses, Iterable, "point masses", "a list of PointMass"))  # type: ignore[type-abstract]

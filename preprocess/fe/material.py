@@ -1,5 +1,7 @@
 """Linear elastic materials: elasticity matrix C (6, 6) with σ = C ε in the order xx, yy, zz, yz, zx, xy (engineering shears)."""
 
+from __future__ import annotations
+
 import warnings
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -42,6 +44,13 @@ class Isotropic:
 
     E: Young's modulus (Pa).  nu: Poisson's ratio.  rho: density (kg/m³).  yield_stress: Pa, if known.
     Raises InputError unless E > 0, rho > 0, yield_stress > 0 and -1 < nu < 0.5.
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> steel = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0, yield_stress=350e6)
+    >>> round(steel.elasticity[0, 0].item() / 1e11, 6)  # E (1 − ν)/((1 + ν)(1 − 2ν)), in 10¹¹ Pa
+    2.826923
     """
 
     E: float
@@ -80,6 +89,15 @@ class Orthotropic:
     G: (G_xy, G_xz, G_yz), Pa.  rho: density (kg/m³).  axes (3, 3): material axes as columns in mesh axes, by default mesh axes.
     yield_stress: Pa, if known.
     Raises InputError unless the elasticity matrix is positive definite and the axes are right-handed and orthonormal.
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> ply = pp.Orthotropic(E=(1.35e11, 1e10, 1e10), nu=(0.3, 0.3, 0.4), G=(5e9, 5e9, 3.5e9), rho=1600.0)
+    >>> mesh = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1))
+    >>> plate = pp.reduce(mesh, ply, interfaces={"root": pp.Rigid("x0")}, reference="root")
+    >>> round(plate.mass, 6)  # ρ l b h
+    0.256
     """
 
     E: Triple

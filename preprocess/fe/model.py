@@ -38,6 +38,15 @@ class FEModel:
     source, unit, elements, material: description of the origin
     mesh, groups: the elements, as a whole and by type and material; None and empty for given matrices
     point_masses: those added to m by `attach`
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> mesh = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1))
+    >>> fe = pp.assemble(mesh, pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0))
+    >>> again = pp.FEModel.from_matrices(fe.K, fe.M, fe.nodes)
+    >>> again.K.shape, round(again.mass, 6)  # ρ l b h
+    ((312, 312), 1.256)
     """
 
     K: sp.csr_matrix

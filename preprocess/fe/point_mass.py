@@ -23,6 +23,14 @@ class PointMass:
     inertia: about its centre of mass in mesh axes, kg m², (3, 3) or the three principal moments; None for a point mass.
     position: centre of mass in mesh axes, m; the mean of the nodes when not given.
     Raises InputError for a non-positive mass and a physically impossible inertia.
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> fe = pp.assemble(pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0))
+    >>> with_motor = pp.attach(fe, [pp.PointMass("x1", 2.0)])
+    >>> round(with_motor.mass - fe.mass, 6)
+    2.0
     """
 
     where: str | Region

@@ -1,5 +1,7 @@
 """Finite-element matrices from files: Matrix Market, .npz and .npy, never unpickled."""
 
+from __future__ import annotations
+
 import re
 import zipfile
 from collections.abc import Callable, Mapping
@@ -34,6 +36,19 @@ def read_matrices(
     K, M: files of stiffness and mass, as Matrix Market (.mtx), SciPy .npz or dense .npy.
     nodes: a file .npy, .csv or .txt of rows x y z in m, or number x y z.  node_sets: node indices by name.
     Raises InputError for unreadable files, and for matrices that `FEModel.from_matrices` rejects.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import scipy.sparse as sp
+    >>> import preprocess as pp
+    >>> fe = pp.assemble(pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0))
+    >>> sp.save_npz("K.npz", fe.K)
+    >>> sp.save_npz("M.npz", fe.M)
+    >>> np.save("nodes.npy", fe.nodes)
+    >>> again = pp.read_matrices(K="K.npz", M="M.npz", nodes="nodes.npy")
+    >>> round(again.mass, 6)
+    1.256
     """
     paths = [file_path(path, what) for path, what in ((K, "K"), (M, "M"), (nodes, "nodes"))]
     table = _guarded(paths[2], _node_table)

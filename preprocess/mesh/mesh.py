@@ -1,5 +1,7 @@
 """The finite-element mesh: nodes in metres, solid elements by type, named sets."""
 
+from __future__ import annotations
+
 import difflib
 import warnings
 from collections.abc import Callable, Mapping
@@ -38,6 +40,15 @@ class Mesh:
     blocks: elements by type ("tet4", "tet10", "hex8", "hex20", "hex27", "wedge6", "wedge15")
     node_sets: node indices by name (node sets, and the nodes of named surfaces); element_sets: element numbers by name
     source: path or origin; unit: length unit of the file
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> mesh = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1), "hex8")
+    >>> isinstance(mesh, pp.Mesh), mesh.nodes.shape, len(mesh.node_sets["x1"])
+    (True, (36, 3), 4)
+    >>> mesh.nodes[mesh.node_sets["x1"], 0].tolist()
+    [0.4, 0.4, 0.4, 0.4]
     """
 
     nodes: Array

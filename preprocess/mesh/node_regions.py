@@ -46,6 +46,15 @@ class Point(Region):
     """Nodes about a point.
 
     position (3,): of the point [m].  radius: m; only the nearest node if it is not given.
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> mesh = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1))
+    >>> ends = {"root": pp.Rigid("x0"), "tip": pp.Averaged(pp.Point((0.4, 0.01, 0.01), radius=0.011))}
+    >>> bar = pp.reduce(mesh, pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0), interfaces=ends, reference="root")
+    >>> (bar.frames["tip"].x - bar.frames["root"].x).round(6)[0].item()
+    0.4
     """
 
     position: tuple[float, float, float]
@@ -70,6 +79,15 @@ class Plane(Region):
     """Nodes on a plane.
 
     point (3,): on it [m].  normal (3,): its normal.  tolerance: largest distance from it [m]; by default 1e-6 of the mesh's size.
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> mesh = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1))
+    >>> middle = pp.Rigid(pp.Plane(point=(0.2, 0, 0), normal=(1, 0, 0)))
+    >>> bar = pp.reduce(mesh, pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0), interfaces={"middle": middle}, reference="middle")
+    >>> bar.frames["middle"].x.round(6).tolist()  # from the reference frame, which is there
+    [0.0, 0.0, 0.0]
     """
 
     point: tuple[float, float, float]

@@ -28,6 +28,16 @@ def read_mesh(path: str | Path, *, unit: str, fix: str | Iterable[str] = ()) -> 
     unit: length unit of the file, "m", "cm", "mm" or "in"; fix: "orientation" reorders inverted elements.
     Node sets, named surfaces (their nodes) and physical groups become node sets; nodes without a solid element are omitted.
     Raises InputError for an unreadable file or an invalid solid mesh.
+
+    Examples
+    --------
+    >>> import meshio
+    >>> import preprocess as pp
+    >>> points, cells = [(0, 0, 0), (10, 0, 0), (0, 10, 0), (0, 0, 10)], [("tetra", [[0, 1, 2, 3]])]
+    >>> meshio.write("corner.vtu", meshio.Mesh(points, cells))
+    >>> mesh = pp.read_mesh("corner.vtu", unit="mm")
+    >>> mesh, mesh.nodes.max().item()  # in metres
+    (<Mesh of corner.vtu: 4 nodes, 1 tet4; sets: none>, 0.01)
     """
     source = str(file_path(path, "mesh"))
     if not isinstance(unit, str) or unit not in UNITS:

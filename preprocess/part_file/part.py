@@ -92,7 +92,29 @@ class Matrices:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Content of a part file: the arguments of `read_mesh`, `assemble` and `reduce`; ``files``: all files it reads."""
+    """Content of a part file: the arguments of `read_mesh`, `assemble` and `reduce`; ``files``: all files it reads.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import meshio
+    >>> import preprocess as pp
+    >>> points, cells = [(0, 0, 0), (10, 0, 0), (0, 10, 0), (0, 0, 10)], [("tetra", [[0, 1, 2, 3]])]
+    >>> meshio.write("corner.vtu", meshio.Mesh(points, cells))
+    >>> text = '''
+    ... format = "flexmbs-part/1"
+    ... mesh = "corner.vtu"
+    ... unit = "mm"
+    ... reference = "base"
+    ... material = { E = 70e9, nu = 0.33, rho = 2700.0 }
+    ... interfaces.base.plane = { point = [0, 0, 0], normal = [0, 0, 1] }
+    ... method.kind = "guyan"
+    ... '''
+    >>> size = Path("corner.toml").write_text(text)
+    >>> part = pp.read_part("corner.toml")
+    >>> isinstance(part, pp.Part), part.method, part.material.E
+    (True, Guyan(), 70000000000.0)
+    """
 
     document: Document
     options: Options

@@ -27,7 +27,27 @@ OF_MESH = ("mesh", "unit", "fix", "lumped", "material", "materials", "formulatio
 
 @checked_arguments
 def read_part(path: str | Path, *, allow_outside: bool = False) -> Part:
-    """The part in a file. Raises InputError with every problem, one line each: ``file:line: key: what``."""
+    """The part in a file. Raises InputError with every problem, one line each: ``file:line: key: what``.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import preprocess as pp
+    >>> text = '''
+    ... format = "flexmbs-part/1"
+    ... mesh = "link.msh"
+    ... unit = "mm"
+    ... reference = "hub"
+    ... material = { E = 70e9, nu = 0.66, rho = 2700.0 }
+    ... interfaces.hub.set = "hub_face"
+    ... '''
+    >>> size = Path("link.toml").write_text(text)
+    >>> try:
+    ...     pp.read_part("link.toml")
+    ... except Exception as error:  # each problem with its line
+    ...     print(error)
+    link.toml:6: material.nu: nu = 0.66 is outside -1 < nu < 0.5, the range of stable materials
+    """
     path = file_path(path, "part file")
     document = read_document(path, "part")
     table, notes = document.table, Collector()

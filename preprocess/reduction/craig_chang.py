@@ -21,6 +21,15 @@ class CraigChang(NormalModeReduction):
     Without modes it is the free-body counterpart of Guyan's reduction. With the same modes it spans the same space as `Rubin`.
     Source: Craig and Chang, AIAA Journal 14 (1976) 1633; Craig and Kurdila, Fundamentals of Structural Dynamics (2006),
     section 17.3.
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    >>> ends = {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
+    >>> bar = pp.reduce(mesh, steel, interfaces=ends, method=pp.CraigChang(), reference="root")
+    >>> bar.nf  # responses to 6 · 2 unit loads
+    12
     """
 
     kind = "craig-chang"

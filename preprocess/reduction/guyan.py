@@ -18,6 +18,15 @@ class Guyan(Reduction):
     interfaces; dynamics only far below the first mode with the interfaces held.
 
     Source: Guyan, AIAA Journal 3 (1965) 380; Irons, ibid. 961.
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    >>> ends = {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
+    >>> bar = pp.reduce(mesh, steel, interfaces=ends, method=pp.Guyan(), reference="root")
+    >>> bar.nf  # 6 · 2 static shapes, less 6 rigid motions
+    6
     """
 
     kind = "guyan"

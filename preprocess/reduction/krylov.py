@@ -33,6 +33,14 @@ class Krylov(Reduction):
     Shapes are elastic, the rigid-body part being exact in any basis. About f = 0 this is the Lanczos sequence of the
     inertia-relief responses. Raises SolverError where the shifted equations do not converge.
     Source: Su and Craig, J. Guidance 14 (1991) 260; Lehner and Eberhard, Multibody System Dynamics 16 (2006) 191.
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    >>> bar = pp.reduce(mesh, steel, interfaces={"root": pp.Rigid("x0")}, method=pp.Krylov(moments=2), reference="root")
+    >>> bar.nf  # two blocks of responses to six unit loads
+    12
     """
 
     _: KW_ONLY

@@ -6,26 +6,37 @@ import pydoc
 import pytest
 
 import flexmbs as fm
+import preprocess as pp
 from flexmbs.declaration import Declaration, described
 
 PUBLIC = {name: getattr(fm, name) for name in fm.__all__ if callable(getattr(fm, name))}
 PUBLIC |= {f"motions.{name}": getattr(fm.motions, name) for name in fm.motions.__all__}
-INTERNALS = ("pydantic", "Validator", "Annotated[", "<function", "__dataclass")
+EVERY = PUBLIC | {f"preprocess.{name}": getattr(pp, name) for name in pp.__all__}
+INTERNALS = ("pydantic", "Validator", "Annotated[", "<function", "NestedSequence")
+LONGEST = 1000  # characters of a line; the signature of `simulate` has 800
 
 
 @pytest.mark.parametrize(
-    "name", sorted(name for name, each in PUBLIC.items() if not (isinstance(each, type) and issubclass(each, Exception)))
+    "name", sorted(name for name, each in EVERY.items() if not (isinstance(each, type) and issubclass(each, Exception)))
 )
 def test_signature_shows_no_internals(name):
-    text = str(inspect.signature(PUBLIC[name]))
+    text = str(inspect.signature(EVERY[name]))
     assert not [word for word in INTERNALS if word in text], text
 
 
-@pytest.mark.parametrize("name", sorted(name for name, each in PUBLIC.items() if isinstance(each, type)))
-def test_help_shows_no_internals(name):
-    text = pydoc.render_doc(PUBLIC[name], renderer=pydoc.plaintext)
-    if issubclass(PUBLIC[name], Declaration):
-        assert not [word for word in INTERNALS if word in text]
+@pytest.mark.parametrize("name", sorted(EVERY))
+def test_help_shows_the_documentation_and_no_wall_of_internals(name):
+    text = pydoc.render_doc(EVERY[name], renderer=pydoc.plaintext)
+    assert inspect.getdoc(EVERY[name]).splitlines()[0] in text
+    assert not [word for word in INTERNALS if word in text]
+    assert max(map(len, text.splitlines())) < LONGEST
+
+
+@pytest.mark.parametrize(
+    "name", sorted(name for name, each in PUBLIC.items() if isinstance(each, type) and issubclass(each, Declaration))
+)
+def test_help_of_a_declaration_shows_no_dataclass(name):
+    assert "__dataclass" not in pydoc.render_doc(PUBLIC[name], renderer=pydoc.plaintext)
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,7 @@ class CamRoller(FrameContact, kind="cam-roller"):
     The profile is a cubic spline in the x-y plane of the parent frame; the axis of the roller, through the origin of the child
     frame, is along z. Its concave parts are less curved than the roller, which touches in one point. A closed profile is touched
     from outside, an open one on the left of its direction; beyond its ends the contact is open.
+    Source: docs/theory.md, section 40.
 
     Parameters
     ----------
@@ -75,6 +76,21 @@ class CamRoller(FrameContact, kind="cam-roller"):
         Whether the last point is followed by the first.
     reverse : bool
         Touch the other side: closed profiles from inside, open ones on the right.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import flexmbs as fm
+    >>> a = np.linspace(0.0, 2.0 * np.pi, 121)[:-1]
+    >>> eccentric = np.column_stack([0.02 + 0.05 * np.cos(a), 0.05 * np.sin(a)])
+    >>> model = fm.Model("cam", gravity=(0, 0, 0))
+    >>> cam, follower = (model.add(fm.RigidBody(name, mass=1.0, inertia=(1e-3, 1e-3, 1e-3))) for name in ("cam", "follower"))
+    >>> shaft = model.add(fm.Revolute("shaft", model.ground, cam, axis="z"))
+    >>> guide = model.add(fm.Prismatic("guide", model.ground, follower, axis="x", q0=0.09))
+    >>> touch = model.add(fm.CamRoller("touch", cam, follower, points=eccentric, radius=0.015))
+    >>> run = fm.simulate(model, t_end=0.01, step=0.01, integrator="moreau-jean")
+    >>> round(run.contact("touch").gap[0].item(), 6)  # 0.09 − (0.02 + 0.05 + 0.015)
+    0.005
     """
 
     points: PlanePoints = dataclasses.field(kw_only=True)
@@ -106,6 +122,7 @@ class CamFace(FrameContact, kind="cam-face"):
 
     The profile is a cubic spline in the x-y plane of the parent frame. The face is unbounded and goes through the origin of the
     child frame.
+    Source: docs/theory.md, section 40.
 
     Parameters
     ----------
@@ -113,6 +130,21 @@ class CamFace(FrameContact, kind="cam-face"):
         Points of the closed profile in the parent frame, at least 3.
     normal : direction
         Normal of the face in the child frame, towards the cam, in the plane of the cam.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import flexmbs as fm
+    >>> a = np.linspace(0.0, 2.0 * np.pi, 121)[:-1]
+    >>> eccentric = np.column_stack([0.02 + 0.05 * np.cos(a), 0.05 * np.sin(a)])
+    >>> model = fm.Model("cam", gravity=(0, 0, 0))
+    >>> cam, follower = (model.add(fm.RigidBody(name, mass=1.0, inertia=(1e-3, 1e-3, 1e-3))) for name in ("cam", "follower"))
+    >>> shaft = model.add(fm.Revolute("shaft", model.ground, cam, axis="z", q0=np.pi / 3))
+    >>> guide = model.add(fm.Prismatic("guide", model.ground, follower, axis="x", q0=0.07))
+    >>> touch = model.add(fm.CamFace("touch", cam, follower, points=eccentric, normal="-x"))
+    >>> run = fm.simulate(model, t_end=0.01, step=0.01, integrator="moreau-jean")
+    >>> round(run.contact("touch").gap[0].item(), 6)  # x − (R + e cos φ) = 0.07 − 0.06
+    0.01
     """
 
     points: PlanePoints = dataclasses.field(kw_only=True)

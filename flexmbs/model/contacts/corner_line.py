@@ -28,6 +28,7 @@ class CornerLine(FrameContact, kind="corner-line"):
     """Corner (the origin of frame ``child``) over an edge of a body in planar motion, g = n·r along the edge.
 
     The edge begins at the origin of frame ``parent``. Beyond its ends the contact is open.
+    Source: docs/theory.md, section 40.
 
     Parameters
     ----------
@@ -37,6 +38,17 @@ class CornerLine(FrameContact, kind="corner-line"):
         Direction of the edge in parent axes.
     length : float or None [m]
         Length of the edge; None: infinite in both directions.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("corner over an edge", gravity=(0, -8.0, 0))
+    >>> block = model.add(fm.RigidBody("block", mass=1.0, inertia=(0.01, 0.01, 0.01)))
+    >>> plane = model.add(fm.Planar("plane", model.ground, block, axis="z", q0=(0.2, 0.25, 0.0)))
+    >>> edge = model.add(fm.CornerLine("edge", model.ground, block, length=0.5))
+    >>> run = fm.simulate(model, t_end=0.3, integrator="event-driven")
+    >>> round(run.run.impacts[0].t, 6)  # √(2 h/g)
+    0.25
     """
 
     normal: Axis = "y"

@@ -161,6 +161,7 @@ class CurveContact(FrameContact, kind="curve-contact"):
     on the left of their direction; beyond the ends of an open profile the contact is open. The contact has one point: where two
     points touch at once, as of two pairs of gear teeth or in a hollow more curved than the other profile, the run stops; give
     each flank a contact of its own.
+    Source: docs/theory.md, section 40.
 
     Parameters
     ----------
@@ -176,6 +177,20 @@ class CurveContact(FrameContact, kind="curve-contact"):
         The other side of the parent's profile is touched: closed profiles from inside, open ones on the right.
     reverse_child : bool
         The other side of the child's profile is touched.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import flexmbs as fm
+    >>> a = np.linspace(0.0, 2.0 * np.pi, 61)[:-1]
+    >>> circle = np.column_stack([np.cos(a), np.sin(a)])
+    >>> model = fm.Model("two discs", gravity=(0, 0, 0))
+    >>> disc = model.add(fm.RigidBody("disc", mass=1.0, inertia=(0.1, 0.1, 0.1)))
+    >>> table = model.add(fm.Planar("table", model.ground, disc, axis="z", q0=(0.4, 0.3, 0.0)))
+    >>> touch = model.add(fm.CurveContact("touch", model.ground, disc, points_parent=0.3 * circle, points_child=0.1 * circle))
+    >>> run = fm.simulate(model, t_end=0.01, step=0.01, integrator="moreau-jean")
+    >>> round(run.contact("touch").gap[0].item(), 5)  # distance 0.5 less the radii
+    0.1
     """
 
     points_parent: PlanePoints

@@ -19,12 +19,25 @@ OptionalNumber = Annotated[Any, BeforeValidator(_optional_number)]
 class JointLimit(CoordinateContact, kind="joint-limit"):
     """Limits of one degree of freedom of a joint: lower ≤ q ≤ upper, each with ``restitution``.
 
+    Source: docs/theory.md, section 40.
+
     Parameters
     ----------
     lower : float or None [m or rad]
         Lower limit; None: no limit.
     upper : float or None [m or rad]
         Upper limit; None: no limit.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("buffer")
+    >>> wagon = model.add(fm.RigidBody("wagon", mass=1000.0, inertia=(900.0, 900.0, 900.0)))
+    >>> track = model.add(fm.Prismatic("track", model.ground, wagon, axis="x", v0=2.0))
+    >>> buffer = model.add(fm.JointLimit("buffer", track, upper=0.5, restitution=0.3))
+    >>> run = fm.simulate(model, t_end=0.5, integrator="event-driven")
+    >>> run.joint("track").velocity[-1].round(6).tolist()  # −e v
+    [-0.6]
     """
 
     lower: OptionalNumber = None

@@ -26,11 +26,24 @@ class Rope(FrameContact, kind="rope"):
     """A massless rope between the origins of two frames, g = length − distance ≥ 0: tension only, when it is taut.
 
     Rigid, or with a contact ``law`` of its stretch. A rod, which also pushes, is the joint `Distance`.
+    Source: docs/theory.md, section 40.
 
     Parameters
     ----------
     length : float [m]
         Length.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("bungee jump", gravity=(0, 0, -10.0))
+    >>> jumper = model.add(fm.PointMass("jumper", mass=80.0))
+    >>> fall = model.add(fm.Translation("fall", model.ground, jumper))
+    >>> elastic = fm.HuntCrossley(stiffness=640.0, exponent=1.0, damping=0.0)
+    >>> rope = model.add(fm.Rope("rope", model.ground, jumper, length=20.0, law=elastic))
+    >>> depth = -fm.simulate(model, t_end=4.0, step=0.02).body("jumper").position[:, 2].min()
+    >>> round(depth.item(), 2)  # m g (l + x) = k x²/2
+    28.43
     """
 
     length: Positive

@@ -19,6 +19,7 @@ class UserContact(FrameContact, kind="user"):
     child → parent. With ġ = d · v + m · ω + ∂g/∂t of the relative velocities v = ẋ and ω in the parent's axes, the force N ≥ 0
     makes the force N d and the moment N m on the child: N is in newtons if g is a distance, |d| = 1. Derivatives that are not
     given are computed by complex steps, or by differences if the function does not support complex numbers.
+    Source: docs/theory.md, section 40.
 
     Parameters
     ----------
@@ -32,6 +33,18 @@ class UserContact(FrameContact, kind="user"):
         need it. Coulomb's law holds for the normal force N |d|; slip is told times |d|, forces along it over |d|.
     rheonomic : bool
         Whether g or the slip depends on time.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("ball in a pipe", gravity=(0, 0, -8.0))
+    >>> ball = model.add(fm.PointMass("ball", mass=0.1))
+    >>> fall = model.add(fm.Translation("fall", model.ground, ball))
+    >>> inside = lambda t, x, A: 1.0 - (x[1] ** 2 + x[2] ** 2) ** 0.5
+    >>> pipe = model.add(fm.UserContact("pipe", model.ground, ball, inside, restitution=0.5))
+    >>> run = fm.simulate(model, t_end=0.6, integrator="event-driven")
+    >>> round(run.run.impacts[0].t, 6)  # √(2 r/g)
+    0.5
     """
 
     function: PoseFunction = dataclasses.field(kw_only=False)

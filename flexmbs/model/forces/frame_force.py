@@ -35,6 +35,8 @@ def _axes(value: object) -> str:
 class FrameForce(OnFrame, kind="frame-force"):
     """Force and torque on a frame.
 
+    Source: docs/theory.md, section 39.
+
     Parameters
     ----------
     force : 3 laws of time or floats [N]
@@ -43,6 +45,15 @@ class FrameForce(OnFrame, kind="frame-force"):
         Components of the torque.
     axes : 'world' or 'follower'
         Axes of the components: of the world or of the frame.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("tug", gravity=(0, 0, 0))
+    >>> boat = model.add(fm.RigidBody("boat", mass=50.0, inertia=(4.0, 10.0, 10.0), frames={"bow": (1.5, 0, 0)}))
+    >>> rope = model.add(fm.FrameForce("rope", boat["bow"], force=(100.0, 20.0, 0.0), axes="follower"))
+    >>> fm.state(model).sd.round(6)[[0, 1, 5]].tolist()  # F/m, and the moment 1.5 m · 20 N over the inertia about z
+    [2.0, 0.4, 3.0]
     """
 
     force: ThreeLaws = (0.0, 0.0, 0.0)

@@ -60,6 +60,16 @@ class JointFriction(JointForce, kind="joint-friction"):
     regularization : float [m/s or rad/s]
         Rate v_r at which tanh(1) = 76 % of the force is reached; below it a loaded joint creeps at η ≈ v_r Q/F_s instead of
         sticking.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("coasting rotor")
+    >>> rotor = model.add(fm.RigidBody("rotor", mass=1.0, inertia=(0.01, 0.01, 0.02)))
+    >>> shaft = model.add(fm.Revolute("shaft", model.ground, rotor, axis="z", v0=10.0))
+    >>> bearing = model.add(fm.JointFriction("bearing", shaft, coulomb=0.05, viscous=0.01))
+    >>> fm.state(model).sd.round(6).tolist()  # −(F_c + c η)/J
+    [-7.5]
     """
 
     coulomb: Nonnegative

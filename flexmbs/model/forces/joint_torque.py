@@ -19,11 +19,24 @@ def given(p, u, x, out):
 class JointTorque(JointForce, kind="joint-torque"):
     """Generalized force Q (N or N m) on one degree of freedom of a joint by a law.
 
+    Source: docs/theory.md, section 39.
+
     Parameters
     ----------
     law : law [N or N m]
         `PD`, `PID`, `LimitedPID`, `SpringDamper`, `Maxwell`, `DCMotor`, `Curve`, `DigitalPID`, `DigitalController`, a function
         (t, x, v) → Q, or a law of time, a number or a function of t.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("flywheel")
+    >>> wheel = model.add(fm.RigidBody("wheel", mass=5.0, inertia=(0.1, 0.1, 0.2)))
+    >>> axle = model.add(fm.Revolute("axle", model.ground, wheel, axis="z"))
+    >>> motor = model.add(fm.JointTorque("motor", axle, fm.Ramp(0.0, rate=2.0)))
+    >>> run = fm.simulate(model, t_end=3.0, step=0.01)
+    >>> round(run.joint("axle").velocity[-1, 0].item(), 4)  # ∫τ dt/J = t² N m s/J
+    45.0
     """
 
     law: JointForceLaw = dataclasses.field(kw_only=False)

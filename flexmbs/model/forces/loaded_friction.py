@@ -151,6 +151,7 @@ class PinFriction(LoadedFriction, kind="pin-friction"):
 
     F_across and F_along are the reaction force across and along the axis (F_along of a revolute joint), M_bending its moment
     across it, about the frame of the child.
+    Source: docs/theory.md, section 39.
 
     Parameters
     ----------
@@ -160,6 +161,17 @@ class PinFriction(LoadedFriction, kind="pin-friction"):
         Distance of the two ends that carry the bending moment; None: it causes no friction.
     arm : float [m]
         Mean radius of the collar that carries the axial force.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("rope drum")
+    >>> drum = model.add(fm.RigidBody("drum", mass=30.0, inertia=(0.6, 0.6, 0.6)))
+    >>> pin = model.add(fm.Revolute("pin", model.ground, drum, axis="y", v0=5.0))
+    >>> bearing = model.add(fm.PinFriction("bearing", pin, friction=0.1, radius=0.02))
+    >>> run = fm.simulate(model, t_end=0.1, step=0.01)
+    >>> run.joint("pin").acceleration[0].round(6).tolist()  # −μ r m g/J
+    [-0.981]
     """
 
     radius: Nonnegative
@@ -177,6 +189,7 @@ class GuideFriction(LoadedFriction, kind="guide-friction"):
 
     F_across is the reaction force across the axis, M_bending and M_torsion its moments across and about it (M_torsion of a
     prismatic joint), about the frame of the child.
+    Source: docs/theory.md, section 39.
 
     Parameters
     ----------
@@ -184,6 +197,17 @@ class GuideFriction(LoadedFriction, kind="guide-friction"):
         Distance of the two ends that carry the bending moment; None: it causes no friction.
     width : float or None [m]
         Distance of the two flanks that carry the torsional moment; None: it causes no friction.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("sledge")
+    >>> sledge = model.add(fm.RigidBody("sledge", mass=30.0, inertia=(1.0, 1.0, 1.0)))
+    >>> guide = model.add(fm.Prismatic("guide", model.ground, sledge, axis="x", v0=2.0))
+    >>> rubbing = model.add(fm.GuideFriction("rubbing", guide, friction=0.1))
+    >>> run = fm.simulate(model, t_end=0.1, step=0.01)
+    >>> run.joint("guide").acceleration[0].round(6).tolist()  # −μ g
+    [-0.981]
     """
 
     length: OptionalPositive = None

@@ -32,6 +32,8 @@ def given_tension(p, u, x, out):
 class PointSpring(AlongLine, kind="point-spring"):
     """Spring and damper on the line between two frames: tension = k·(l − length) + c·dl/dt.
 
+    Source: docs/theory.md, section 39.
+
     Parameters
     ----------
     k : float [N/m]
@@ -42,6 +44,16 @@ class PointSpring(AlongLine, kind="point-spring"):
         Unloaded length; None: the initial distance.
     law : function or None
         ``law(t, elongation, rate)`` returns the tension [N] and replaces k and c.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("hanging mass", gravity=(0, 0, -10.0))
+    >>> mass = model.add(fm.PointMass("mass", mass=2.0))
+    >>> line = model.add(fm.Translation("line", model.ground, mass, q0=(0, 0, -0.5)))
+    >>> spring = model.add(fm.PointSpring("spring", model.ground, mass, k=400.0, length=0.4))
+    >>> fm.statics(model).state.q.round(6).tolist()  # length + m g/k
+    [0.0, 0.0, -0.45]
     """
 
     k: Nonnegative = 0.0

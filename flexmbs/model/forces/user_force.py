@@ -20,6 +20,7 @@ class UserForce(OnFrame, kind="user-force"):
 
     Its results must depend on its arguments alone: integrators call it at trial states and in rejected steps. A run stops where
     no reactions agree with the force that they cause.
+    Source: docs/theory.md, section 39.
 
     Parameters
     ----------
@@ -30,6 +31,18 @@ class UserForce(OnFrame, kind="user-force"):
     reads : list of joints
         Joints and relations whose reactions the function takes, ``reactions`` (n, 6): force [N] and moment [N m] of the
         constraint on the child, at its frame and in its axes, without what drives, couplings and forces transmit.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> def drag(t, r, A, v, w):
+    ...     return -0.5 * v[0], 0, -0.5 * v[2], 0, 0, 0  # force (N) and torque (N m)
+    >>> model = fm.Model("feather", gravity=(0, 0, -10.0))
+    >>> feather = model.add(fm.RigidBody("feather", mass=0.1, inertia=(1e-4, 1e-4, 1e-4)))
+    >>> air = model.add(fm.UserForce("air", feather, drag))
+    >>> run = fm.simulate(model, t_end=2.0, step=0.02)
+    >>> round(run.body("feather").velocity[-1, 2].item(), 3)  # the speed m g/c at which drag and weight balance
+    -2.0
     """
 
     function: UserFunction = dataclasses.field(kw_only=False)

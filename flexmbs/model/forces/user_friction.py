@@ -28,6 +28,7 @@ class UserFriction(JointForce, kind="user-friction"):
 
     The function must depend on its arguments alone. As with `PinFriction`, a run stops where no reactions agree with the force
     that they cause.
+    Source: docs/theory.md, section 39.
 
     Parameters
     ----------
@@ -35,6 +36,20 @@ class UserFriction(JointForce, kind="user-friction"):
         ``function(t, x, v, loads)`` returns Q (N or N m) for coordinate x, rate v and loads (4) of a revolute, prismatic or
         cylindrical joint: force across and along its axis [N], moment across and about it [N m], sizes about the frame of the
         child; along and about the axis zero where the joint is free.
+
+    Examples
+    --------
+    >>> import math
+    >>> import flexmbs as fm
+    >>> def seal(t, x, v, loads):
+    ...     return -(0.1 * loads[0] + 5.0) * math.tanh(v / 1e-3)  # loads[0]: force across the axis
+    >>> model = fm.Model("piston")
+    >>> piston = model.add(fm.RigidBody("piston", mass=2.0, inertia=(0.1, 0.1, 0.1)))
+    >>> bore = model.add(fm.Prismatic("bore", model.ground, piston, axis="x", v0=2.0))
+    >>> friction = model.add(fm.UserFriction("friction", bore, seal))
+    >>> run = fm.simulate(model, t_end=0.1, step=0.01)
+    >>> run.joint("bore").acceleration[0].round(6).tolist()  # −(μ m g + F)/m
+    [-3.481]
     """
 
     function: LoadFunction = dataclasses.field(kw_only=False)

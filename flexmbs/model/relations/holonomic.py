@@ -14,6 +14,7 @@ class Holonomic(Relation, kind="holonomic"):
 
     Derivatives that are not given are computed by complex steps, or by differences if the function does not support complex
     numbers. The work of rheonomic constraints is not part of the energy balance.
+    Source: docs/theory.md, section 15.
 
     Parameters
     ----------
@@ -25,6 +26,18 @@ class Holonomic(Relation, kind="holonomic"):
         ``jacobian(t, x, A)`` returns for each value 6 numbers, ġ = J (v, ω) in parent axes, or 7 with ∂g/∂t if ``rheonomic``.
     rheonomic : bool
         Whether g depends on time.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("bead on a sphere", gravity=(0, 0, -9.0))
+    >>> bead = model.add(fm.PointMass("bead", mass=0.1))
+    >>> way = model.add(fm.Translation("way", model.ground, bead, q0=(0, 0, -2.0), v0=(3.0, 0, 0)))
+    >>> def on_sphere(t, x, A):
+    ...     return x[0] ** 2 + x[1] ** 2 + x[2] ** 2 - 4.0
+    >>> sphere = model.add(fm.Holonomic("sphere", model.ground, bead, on_sphere))
+    >>> round(fm.state(model).sd[2].item(), 6)  # v²/r
+    4.5
     """
 
     function: PoseFunction = dataclasses.field(kw_only=False)

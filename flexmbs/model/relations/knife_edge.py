@@ -17,11 +17,22 @@ class KnifeEdge(Relation, kind="knife-edge"):
     """A blade or skate: the child frame does not move along its own ``axis`` relative to the parent, d · v = 0.
 
     This is one nonholonomic equation; contact of the blade with its plane needs another joint.
+    Source: docs/theory.md, section 37.
 
     Parameters
     ----------
     axis : direction
         Direction without velocity in the child frame.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("skate", gravity=(0, 0, 0))
+    >>> skate = model.add(fm.RigidBody("skate", mass=60.0, inertia=(1.0, 1.0, 1.0)))
+    >>> ice = model.add(fm.Planar("ice", model.ground, skate, axis="z", v0=(5.0, 0.0, 2.0)))
+    >>> blade = model.add(fm.KnifeEdge("blade", model.ground, skate, axis="y"))
+    >>> fm.state(model).sd.round(6)[1:].tolist()  # it turns along a circle: ÿ = v φ̇
+    [10.0, 0.0]
     """
 
     axis: Axis = "y"

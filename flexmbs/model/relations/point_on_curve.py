@@ -73,6 +73,7 @@ class PointOnCurve(Relation, kind="point-on-curve"):
     """The origin of the child frame slides along a curve of the parent: two equations, g = n₁·(y − c), n₂·(y − c).
 
     The curve is a cubic spline through its points. A run that reaches an end of an open curve stops there.
+    Source: docs/theory.md, section 37.
 
     Parameters
     ----------
@@ -82,6 +83,19 @@ class PointOnCurve(Relation, kind="point-on-curve"):
         Whether the last point is followed by the first.
     planar : bool
         Only the equation in the plane of the curve, for mechanisms that are held in this plane by other joints.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import flexmbs as fm
+    >>> a = np.linspace(0.0, 2.0 * np.pi, 61)[:-1]
+    >>> hoop = np.column_stack([np.sin(a), 0.0 * a, -np.cos(a)])
+    >>> model = fm.Model("bead on a hoop", gravity=(0, 0, -9.0))
+    >>> bead = model.add(fm.PointMass("bead", mass=0.1))
+    >>> way = model.add(fm.Translation("way", model.ground, bead, q0=(0, 0, -1.0), v0=(2.0, 0, 0)))
+    >>> wire = model.add(fm.PointOnCurve("wire", model.ground, bead, hoop, closed=True))
+    >>> round(fm.state(model).sd[2].item(), 2)  # v²/r at the lowest point
+    4.0
     """
 
     points: SpatialPoints = dataclasses.field(kw_only=False)

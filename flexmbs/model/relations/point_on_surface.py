@@ -59,6 +59,7 @@ class PointOnSurface(Relation, kind="point-on-surface"):
     """The origin of the child frame slides on the surface z = f(x, y) of the parent frame: one equation g = z − f(x, y).
 
     The surface is a bicubic spline through heights over a grid. A run that reaches its edge stops there.
+    Source: docs/theory.md, section 37.
 
     Parameters
     ----------
@@ -68,6 +69,18 @@ class PointOnSurface(Relation, kind="point-on-surface"):
         The same along y.
     heights : rows of floats [m]
         Heights, one row for each x with a number for each y.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import flexmbs as fm
+    >>> x = np.linspace(-1.0, 1.0, 9)
+    >>> model = fm.Model("bead in a bowl", gravity=(0, 0, -9.0))
+    >>> bead = model.add(fm.PointMass("bead", mass=0.1))
+    >>> way = model.add(fm.Translation("way", model.ground, bead))
+    >>> bowl = model.add(fm.PointOnSurface("bowl", model.ground, bead, x=x, y=x, heights=x[:, None] ** 2 + 2 * x**2))
+    >>> (2 * np.pi * fm.linearize(model).modes.frequency).round(4).tolist()  # √(g f″) of z = x² + 2 y²: √18, √36
+    [4.2426, 6.0]
     """
 
     x: Grid

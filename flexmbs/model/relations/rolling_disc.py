@@ -58,6 +58,7 @@ class RollingDisc(Rolling, kind="rolling-disc"):
 
     The child frame is at the centre of the wheel. One holonomic equation (contact), two nonholonomic ones (no slip along and
     across the track).
+    Source: docs/theory.md, section 37.
 
     Parameters
     ----------
@@ -69,6 +70,16 @@ class RollingDisc(Rolling, kind="rolling-disc"):
         Axle in the child frame.
     normal : direction
         Normal of the plane in the parent frame, towards the wheel.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("hoop on a slope", gravity=(5.0, 0, -8.0))
+    >>> hoop = model.add(fm.RigidBody("hoop", mass=2.0, inertia=(0.09, 0.18, 0.09)))
+    >>> way = model.add(fm.Free("way", model.ground, hoop, q0=(0, 0, 0.3, 1, 0, 0, 0)))
+    >>> contact = model.add(fm.RollingDisc("contact", model.ground, hoop, radius=0.3))
+    >>> round(fm.state(model).sd[0].item(), 6)  # g sin α/(1 + J/(m r²)) = 5/2
+    2.5
     """
 
     radius: Positive
@@ -98,6 +109,17 @@ class DiscOnPlane(RollingDisc, kind="disc-on-plane"):
 
     The contact of `RollingDisc` alone, one holonomic equation: for wheels with `WheelCreep`, or that lie on rails or rollers. It
     holds the wheel down, too: where it would lift, the reaction pulls and a `WheelCreep` that reads it has no force.
+    Source: docs/theory.md, section 37.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("hoop on ice", gravity=(5.0, 0, -8.0))
+    >>> hoop = model.add(fm.RigidBody("hoop", mass=2.0, inertia=(0.09, 0.18, 0.09)))
+    >>> way = model.add(fm.Free("way", model.ground, hoop, q0=(0, 0, 0.3, 1, 0, 0, 0)))
+    >>> contact = model.add(fm.DiscOnPlane("contact", model.ground, hoop, radius=0.3))
+    >>> fm.state(model).sd.round(6)[[0, 4]].tolist()  # it slides with g sin α and does not turn
+    [5.0, 0.0]
     """
 
     @property

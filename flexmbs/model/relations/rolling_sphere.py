@@ -23,6 +23,7 @@ class RollingSphere(Rolling, kind="rolling-sphere"):
     """A sphere about the origin of the child frame that rolls without slip on the plane through the origin of the parent frame.
 
     One holonomic equation, two nonholonomic ones; the rotation about the normal is free.
+    Source: docs/theory.md, section 37.
 
     Parameters
     ----------
@@ -30,6 +31,16 @@ class RollingSphere(Rolling, kind="rolling-sphere"):
         Radius of the sphere.
     normal : direction
         Normal of the plane in the parent frame, towards the sphere.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("ball on a slope", gravity=(7.0, 0, -7.0))
+    >>> ball = model.add(fm.RigidBody("ball", mass=1.0, inertia=(0.004, 0.004, 0.004)))
+    >>> way = model.add(fm.Free("way", model.ground, ball, q0=(0, 0, 0.1, 1, 0, 0, 0)))
+    >>> contact = model.add(fm.RollingSphere("contact", model.ground, ball, radius=0.1))
+    >>> round(fm.state(model).sd[0].item(), 6)  # 5/7 g sin α of a solid ball
+    5.0
     """
 
     radius: Positive

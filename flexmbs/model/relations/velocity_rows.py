@@ -39,6 +39,7 @@ class VelocityRows(Relation, kind="velocity-rows"):
 
     The rows are constant ``covectors``, or a ``function`` of the pose. The work of rows with a₀ is not
     part of the energy balance.
+    Source: docs/theory.md, section 15.
 
     Parameters
     ----------
@@ -52,6 +53,16 @@ class VelocityRows(Relation, kind="velocity-rows"):
         Axes of the components of the rows.
     rheonomic : bool
         Whether the function depends on time.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("skate", gravity=(0, 0, 0))
+    >>> skate = model.add(fm.RigidBody("skate", mass=60.0, inertia=(1.0, 1.0, 1.0)))
+    >>> ice = model.add(fm.Planar("ice", model.ground, skate, axis="z", v0=(5.0, 0.0, 2.0)))
+    >>> blade = model.add(fm.VelocityRows("blade", model.ground, skate, covectors=[(0, 1, 0, 0, 0, 0)]))  # v_y = 0
+    >>> fm.state(model).sd.round(6)[1:].tolist()  # as with `KnifeEdge`
+    [10.0, 0.0]
     """
 
     covectors: Covectors = None

@@ -88,6 +88,19 @@ def read_model(
     units: of the file, "m-kg-s" or another system.
     mass, nodes: companion files, by default those of the same name.
     Raises InputError for a file that cannot be read, and for one with a reduced body.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import scipy.io
+    >>> import preprocess as pp
+    >>> fe = pp.assemble(pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0))
+    >>> scipy.io.mmwrite("bar_K.mtx", fe.K)
+    >>> scipy.io.mmwrite("bar_M.mtx", fe.M)
+    >>> np.savetxt("nodes.csv", np.column_stack([1 + np.arange(len(fe.nodes)), fe.nodes]), delimiter=",")
+    >>> again = pp.read_model("bar_K.mtx", mass="bar_M.mtx", nodes="nodes.csv")
+    >>> round(again.mass, 6)
+    1.256
     """
     part, report = read(path, format=format, units=units, mass=mass, nodes=nodes)
     if not isinstance(part, FEModel):
@@ -111,6 +124,16 @@ def read_body(
     units: of the file, "m-kg-s" or another system.
     nodes: companion file with the nodes.  frames: node numbers of frames, by name.
     Raises InputError for a file that cannot be read, and for one with finite-element matrices.
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    >>> bar = pp.reduce(mesh, steel, interfaces={"root": pp.Rigid("x0")}, method=pp.CraigBampton(modes=2), reference="root")
+    >>> lost = pp.write_body(bar, "bar.sid")
+    >>> again = pp.read_body("bar.sid", format="sid")
+    >>> again.nf, bool(abs(again.K_ff - bar.K_ff).max() < 1e-6 * abs(bar.K_ff).max())
+    (2, True)
     """
     part, report = read(path, format=format, units=units, nodes=nodes, frames=frames)
     if not isinstance(part, FlexibleBodyData):
