@@ -29,6 +29,7 @@ from .integrators import EventDriven as EventDriven
 from .integrators import GeneralizedAlpha as GeneralizedAlpha
 from .integrators import MoreauJean as MoreauJean
 from .integrators import Rattle as Rattle
+from .model.actuators import AffineActuator as AffineActuator
 from .model.actuators import Curve as Curve
 from .model.actuators import DCMotor as DCMotor
 from .model.actuators import LimitedPID as LimitedPID
@@ -107,6 +108,7 @@ from .model.rotors import RotorInertia as RotorInertia
 from .model.run import Run as Run
 from .results.state import state as state
 from .results.state import state_of as state_of
+from .robots.mjcf.build import from_mujoco as from_mujoco
 from .robots.robot import Robot as Robot
 from .signals.signal import Signal as Signal
 from .signals.spectra import Psd as Psd

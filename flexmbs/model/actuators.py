@@ -1,6 +1,7 @@
 """Laws of drives and elements on a joint coordinate: DC motor, limited controller, Maxwell element, characteristic curve."""
 
 import dataclasses
+import math
 from typing import Annotated
 
 import numpy as np
@@ -8,10 +9,17 @@ from pydantic import BeforeValidator, model_validator
 
 from flexmbs.declaration import NestedError, Problem, close_names, shown
 from flexmbs.law_kernel import Row, law_kernel, nonlinear_law
-from flexmbs.model.fields import AnyVector, Nonnegative, Nonzero, Number, Positive
+from flexmbs.model.fields import AnyVector, Nonnegative, Nonzero, Number, Positive, number
 from flexmbs.model.interpolation import monotone
 from flexmbs.model.laws import JointLaw, LawOfTime
 
+
+def _bound(value: object) -> float:
+    """A number, or infinity for none."""
+    return float(value) if value in (-math.inf, math.inf) else number(value)  # type: ignore[arg-type]
+
+
+Bound = Annotated[float, BeforeValidator(_bound)]
 ARGUMENTS = {"position": 1, "velocity": 2}  # of a curve, and their places in x of a joint force's kernel
 
 
@@ -139,6 +147,72 @@ class LimitedPID(JointLaw, kind="limited-pid"):
     def row(self) -> Row:
         parameters = self.kp, self.kd, self.ki, self.lower, self.upper
         return Row(limited_pid, parameters, (self.reference,), gives=2, keys=("reference",), states=1)
+
+
+@nonlinear_law
+def affine(p, u, x, out):
+    """τ = g w + b − k x − c η within p[4] … p[5], w = u or its lag, T ẇ = u − w; p = (g, b, k, c, lower, upper, T)"""
+    lagged = p[6] > 0.0
+    w = x[3] if lagged else u[0]
+    out[0] = min(max(p[0] * w + p[1] - p[2] * x[1] - p[3] * x[2], p[4]), p[5])
+    if lagged:
+        out[2] = (u[0] - w) / p[6]
+
+
+@affine.slopes
+def affine_slopes(p, u, x, out):
+    """Stiffness and damping, none beyond the limits"""
+    w = x[3] if p[6] > 0.0 else u[0]
+    tau = p[0] * w + p[1] - p[2] * x[1] - p[3] * x[2]
+    within = p[4] < tau < p[5]
+    out[0] = p[2] if within else 0.0
+    out[1] = p[3] if within else 0.0
+
+
+class AffineActuator(JointLaw, kind="affine-actuator"):
+    """Q = gain·w + bias − k·x − c·v within ``lower`` … ``upper``, w = command(t) or its lag, lag·ẇ = command − w, w = 0 at first.
+
+    Motors, position and velocity servos and their like, as MuJoCo has them (documentation, Computation, section Actuation
+    model).
+
+    Parameters
+    ----------
+    command : law of time or float
+        Command, in the unit that ``gain`` makes a force of.
+    gain : float
+        Force per command.
+    bias : float [N or N m]
+        Force without command at x = 0.
+    k : float [N/m or N m/rad]
+        Stiffness of the feedback.
+    c : float [N s/m or N m s/rad]
+        Damping of the feedback.
+    lag : float [s]
+        Time constant; at 0 the command acts at once.
+    lower : float [N or N m]
+        Smallest force; -inf: none.
+    upper : float [N or N m]
+        Largest force; inf: none.
+    """
+
+    command: LawOfTime = dataclasses.field(default=0.0, kw_only=False)
+    gain: Number = 1.0
+    bias: Number = 0.0
+    k: Number = 0.0
+    c: Number = 0.0
+    lag: Nonnegative = 0.0
+    lower: Bound = -math.inf
+    upper: Bound = math.inf
+
+    @model_validator(mode="after")
+    def _order(self) -> "AffineActuator":
+        if not self.lower < self.upper:
+            raise NestedError([Problem(("upper",), f"must be above lower = {self.lower:g}, not {self.upper:g}")])
+        return self
+
+    def row(self) -> Row:
+        parameters = self.gain, self.bias, self.k, self.c, self.lower, self.upper, self.lag
+        return Row(affine, parameters, (self.command,), keys=("command",), states=int(self.lag > 0.0))
 
 
 @law_kernel

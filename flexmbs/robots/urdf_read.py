@@ -22,7 +22,7 @@ from flexmbs.model.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
 from flexmbs.robots.arguments import checked
 from flexmbs.robots.links import Motor
 from flexmbs.robots.visuals import Visual, visual_path
-from flexmbs.robots.xml_tree import Element, read_xml
+from flexmbs.robots.xml_tree import Element, numbers, read_xml
 
 JOINTS: dict[str, type[Joint]] = {
     "revolute": Revolute,
@@ -210,7 +210,7 @@ class _Reader:
         """A number of an attribute; 0 and a problem if it is wrong."""
         if element is None or (default is not None and key not in element.attributes):
             return 0.0 if default is None else default
-        found = self.value(element, key, lambda text: _numbers(text, 1)[0], item)
+        found = self.value(element, key, lambda text: numbers(text, 1)[0], item)
         return 0.0 if found is None else float(found)
 
     def origin(self, element: Element, item: str) -> Frame:
@@ -218,7 +218,7 @@ class _Reader:
         origin = element.first("origin")
         if origin is None:
             return Frame()
-        three = (lambda text: _numbers(text, 3)) if origin.attributes else _zero
+        three = (lambda text: numbers(text, 3)) if origin.attributes else _zero
         values = [
             self.value(origin, key, three, f"{item}.origin") if key in origin.attributes else _zero() for key in ("xyz", "rpy")
         ]
@@ -280,7 +280,7 @@ class _Reader:
         return None if colour is None or "rgba" not in colour.attributes else self.numbers(colour, "rgba", 4, "<material>.color")
 
     def numbers(self, element: Element, key: str, count: int, item: str) -> tuple[float, ...]:
-        found: tuple[float, ...] | None = self.value(element, key, lambda text: _numbers(text, count), item)
+        found: tuple[float, ...] | None = self.value(element, key, lambda text: numbers(text, count), item)
         return (0.0,) * count if found is None else found
 
     def joint(self, element: Element, name: str, links: dict[str, Inertial | None]) -> UrdfJoint | None:
@@ -407,23 +407,8 @@ def _inside(name: str, folder: Path) -> bool:
         return False
 
 
-def _numbers(text: str, count: int) -> tuple[float, ...]:
-    parts = text.split()
-    if len(parts) != count:
-        raise ValueError(f"must be {count} number{'' if count == 1 else 's'}, not {shown(text)}")
-    try:
-        if "_" in text or not text.isascii():  # which Python would accept
-            raise ValueError
-        values = tuple(float(part) for part in parts)
-    except ValueError:
-        raise ValueError(f"must be {'a number' if count == 1 else 'numbers'}, not {shown(text)}") from None
-    if not np.isfinite(values).all():
-        raise ValueError(f"must be finite, not {shown(text)}")
-    return values
-
-
 def _axis(text: str) -> tuple[float, ...]:
-    values = _numbers(text, 3)
+    values = numbers(text, 3)
     if not any(values):
         raise ValueError("the axis has zero length; give a direction such as 0 0 1")
     return values

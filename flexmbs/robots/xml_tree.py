@@ -1,10 +1,11 @@
 """Elements of an XML file, read without document types, entities or anything outside the file."""
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
 
-from flexmbs.errors import InputError
+from flexmbs.errors import InputError, shown
 from flexmbs.files.inputs import opened
 
 MOST_BYTES = 20_000_000
@@ -20,6 +21,18 @@ class Element:
     attributes: dict[str, str]
     line: int
     children: list["Element"] = field(default_factory=list)
+    pieces: list[str] = field(default_factory=list)
+    path: Path = Path()
+
+    @property
+    def text(self) -> str:
+        """Its own text, without blanks around it."""
+        return "".join(self.pieces).strip()
+
+    @property
+    def place(self) -> str:
+        """File and line, for messages."""
+        return f"{self.path}:{self.line}"
 
     def all(self, tag: str) -> list["Element"]:
         """The children of one tag."""
@@ -50,7 +63,7 @@ def read_xml(path: Path) -> Element:
         if count > MOST_ELEMENTS or len(stack) >= DEEPEST:
             limit = f"{MOST_ELEMENTS} elements" if count > MOST_ELEMENTS else f"{DEEPEST} levels"
             raise InputError(f"{path}:{parser.CurrentLineNumber}: more than {limit}")
-        element = Element(tag, attributes, parser.CurrentLineNumber)
+        element = Element(tag, attributes, parser.CurrentLineNumber, path=path)
         (stack[-1].children if stack else roots).append(element)
         stack.append(element)
 
@@ -61,6 +74,7 @@ def read_xml(path: Path) -> Element:
 
     parser.StartElementHandler = start
     parser.EndElementHandler = lambda tag: stack.pop()
+    parser.CharacterDataHandler = lambda text: stack[-1].pieces.append(text)
     parser.StartDoctypeDeclHandler = refuse
     try:
         parser.Parse(data, True)
@@ -69,3 +83,19 @@ def read_xml(path: Path) -> Element:
     except (ValueError, LookupError) as error:
         raise InputError(f"{path}: is not XML in a known encoding: {error}") from None
     return roots[0]
+
+
+def numbers(text: str, count: int | None = None) -> tuple[float, ...]:
+    """Finite numbers between blanks, ``count`` of them or any. Raises ValueError."""
+    parts = text.split()
+    if count is not None and len(parts) != count:
+        raise ValueError(f"must be {count} number{'' if count == 1 else 's'}, not {shown(text)}")
+    try:
+        if "_" in text or not text.isascii():  # which Python would accept
+            raise ValueError
+        values = tuple(float(part) for part in parts)
+    except ValueError:
+        raise ValueError(f"must be {'a number' if count == 1 else 'numbers'}, not {shown(text)}") from None
+    if not all(map(math.isfinite, values)):
+        raise ValueError(f"must be finite, not {shown(text)}")
+    return values

@@ -219,7 +219,9 @@ def _joint_law(rng: Random) -> Any:
             [given.digital, given.jitted_digital][int(rng.integers(2))], sample_time=0.02, memory=(0.3, 0.0), computing_time=0.005
         ),
         lambda: fm.Function([given.hardening, given.jitted_hardening][int(rng.integers(2))]),
-        lambda: time_law(rng),
+        lambda: fm.AffineActuator(
+            time_law(rng), gain=3.0, bias=0.2, k=8.0, c=1.0, lag=0.1 * rng.random(), lower=-9.0, upper=12.0
+        ),
         lambda: time_law(rng),
     ]
     return laws[int(rng.integers(len(laws)))]()

@@ -248,6 +248,12 @@ JOINT_LAWS = {
         fm.LimitedPID(30.0, 9.0, 4.0, lower=-1e3, upper=1e3, reference=REFERENCE),
         lambda x, v: 30.0 * (REFERENCE(0.0) - x) + 4.0 * (REFERENCE.state(0.0)[1] - v),
     ),
+    "affine": (
+        fm.AffineActuator(REFERENCE, gain=3.0, bias=0.5, k=9.0, c=2.0),
+        lambda x, v: 3.0 * REFERENCE(0.0) + 0.5 - 9.0 * x - 2.0 * v,
+    ),
+    "affine, at a limit": (fm.AffineActuator(5.0, gain=3.0, k=9.0, upper=2.0), lambda x, v: 2.0),
+    "affine, its lag at zero": (fm.AffineActuator(5.0, gain=3.0, bias=0.5, c=2.0, lag=0.1), lambda x, v: 0.5 - 2.0 * v),
     "maxwell": (fm.Maxwell(k=50.0, relaxation_time=0.1, k0=20.0, c0=3.0, x0=0.1), lambda x, v: -20.0 * (x - 0.1) - 3.0 * v),
     "curve of position": (
         fm.Curve((-2.0, -0.5, 0.3, 4.0), (5.0, 1.0, -2.0, -3.0), of="position", command=2.0),

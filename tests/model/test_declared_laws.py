@@ -124,7 +124,7 @@ def test_numbers_and_functions_are_laws() -> None:
             "forces.t.law: the function must take (t) or (t, x, v), not 2 arguments",
         ),
         (lambda: fm.JointTorque("t", "j", {"kind": "pdd"}), "forces.t.law.kind: unknown law kind 'pdd'; did you mean 'pd'?"),
-        (lambda: fm.JointTorque("t", "j", {"kp": 1}), "forces.t.law.kind: is missing; one of: constant"),
+        (lambda: fm.JointTorque("t", "j", {"kp": 1}), "forces.t.law.kind: is missing; one of: affine-actuator"),
         (
             lambda: fm.JointTorque("t", "j", {"kind": "pd", "kp": 1, "kdd": 2}),
             "forces.t.law.kdd: unknown key; did you mean 'kd'?",

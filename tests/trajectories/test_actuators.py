@@ -128,6 +128,8 @@ def test_a_swinging_ball_on_a_taut_rope_is_a_pendulum() -> None:
     ("make", "message"),
     [
         (lambda: fm.LimitedPID(1.0, 1.0, lower=2.0, upper=1.0), "upper: must be above lower = 2, not 1"),
+        (lambda: fm.AffineActuator(lower=2.0, upper=1.0), "upper: must be above lower = 2, not 1"),
+        (lambda: fm.AffineActuator(upper=float("nan")), "upper: must be"),
         (lambda: fm.DCMotor(0.1, 1.0, ratio=0.0), "ratio: must not be 0"),
         (lambda: fm.DCMotor(constant=0.1, resistance=0.0), "resistance: must be > 0, not 0"),
         (lambda: fm.Maxwell(k=1.0, relaxation_time=-1.0), "relaxation_time: must be > 0, not -1"),

@@ -1,0 +1,1 @@
+"""MuJoCo's MJCF files as models."""

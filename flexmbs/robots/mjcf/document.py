@@ -1,0 +1,105 @@
+"""The elements of an MJCF file with the files that it includes, and its default classes."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from flexmbs.declaration import close_names, shown
+from flexmbs.errors import InputError
+from flexmbs.robots.imported import Report
+from flexmbs.robots.xml_tree import Element, read_xml
+
+INCLUDED = ("mujoco", "mujocoinclude")
+ACTUATORS = (
+    "general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "muscle", "adhesion", "dcmotor",
+    "orientation", "pid",
+)  # fmt: skip
+MAIN = "main"
+
+
+def read_document(path: Path, *, allow_outside: bool) -> Element:
+    """The root <mujoco> with the content of included files in place of <include>. Raises `InputError`."""
+    root = read_xml(path)
+    if root.tag != "mujoco":
+        raise InputError(f"{root.place}: the root element must be <mujoco>, not <{root.tag[:40]}>")
+    return _Includes(path, allow_outside).expanded(root)
+
+
+class _Includes:
+    """Replacement of <include> by the content of its file, each of which is included once."""
+
+    def __init__(self, path: Path, allow_outside: bool) -> None:
+        self.folder, self.allow_outside, self.seen = path.parent, allow_outside, {path.resolve()}
+
+    def expanded(self, element: Element) -> Element:
+        children: list[Element] = []
+        for child in element.children:
+            children += self._included(child) if child.tag == "include" else [self.expanded(child)]
+        return replace(element, children=children)
+
+    def _included(self, element: Element) -> list[Element]:
+        name = element.attributes.get("file", "")
+        if not name:
+            raise InputError(f"{element.place}: <include>: attribute 'file' is missing")
+        path = next((each for each in (self.folder / name, element.path.parent / name) if each.exists()), self.folder / name)
+        if not (self.allow_outside or path.resolve().is_relative_to(self.folder.resolve())):
+            raise InputError(
+                f"{element.place}: include {shown(name)} is outside the file's folder; copy it there or set allow_outside"
+            )
+        if path.resolve() in self.seen:
+            raise InputError(f"{element.place}: include {shown(name)}: the file is included already; a file can be included once")
+        self.seen.add(path.resolve())
+        root = read_xml(path)
+        if root.tag not in INCLUDED:
+            raise InputError(f"{root.place}: the root element of an included file must be <mujoco>, not <{root.tag[:40]}>")
+        return self.expanded(root).children
+
+
+class Defaults:
+    """Attributes by default class; a nested class starts with those of the class around it."""
+
+    def __init__(self, root: Element, report: Report) -> None:
+        self.report = report
+        self.classes: dict[str, dict[str, dict[str, str]]] = {MAIN: {}}
+        self.actuators: dict[str, list[Element]] = {MAIN: []}
+        for section in root.all("default"):
+            main = section.attributes.get("class", MAIN)
+            self.classes.setdefault(main, self.classes[MAIN])
+            self.actuators.setdefault(main, self.actuators[MAIN])
+            self._fill(main, section)
+
+    def _fill(self, name: str, section: Element) -> None:
+        known = self.classes[name]
+        for element in section.children:
+            if element.tag in ACTUATORS:
+                self.actuators[name].append(element)
+            elif element.tag != "default":
+                known[element.tag] = merged(known.get(element.tag, {}), element.attributes)
+        for nested in section.all("default"):
+            inner = nested.attributes.get("class", "")
+            if not inner or (inner in self.classes and inner != MAIN):
+                self.report.problem(nested, f"default class {shown(inner)} has no name of its own; name each class once")
+                continue
+            self.classes[inner] = {tag: dict(each) for tag, each in known.items()}
+            self.actuators[inner] = list(self.actuators[name])
+            self._fill(inner, nested)
+
+    def of(self, element: Element, around: str, tag: str = "") -> dict[str, str]:
+        """The attributes of an element, its own before those of its class, or of the class ``around`` it."""
+        return merged(self.classes[self.name_of(element, around)].get(tag or element.tag, {}), element.attributes)
+
+    def name_of(self, element: Element, around: str) -> str:
+        """The default class of an element."""
+        name = element.attributes.get("class", around)
+        if name in self.classes:
+            return name
+        self.report.problem(element, f"there is no default class {shown(name)}; {close_names(name, self.classes)}")
+        return MAIN
+
+
+ORIENTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
+
+
+def merged(defaults: dict[str, str], own: dict[str, str]) -> dict[str, str]:
+    """Own attributes before the defaults; an orientation of its own replaces one of another form."""
+    turned = any(key in own for key in ORIENTATIONS)
+    return {key: value for key, value in defaults.items() if not (turned and key in ORIENTATIONS)} | own

@@ -1,0 +1,157 @@
+"""Equality constraints and fixed tendons of MJCF files, which MuJoCo softens and a model keeps exactly."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from flexmbs.declaration import shown
+from flexmbs.model.couplings import LinearCoupling
+from flexmbs.model.general_couplings import HolonomicCoupling
+from flexmbs.model.item import CoordinateUse
+from flexmbs.model.joints import Fixed, Spherical
+from flexmbs.robots.mjcf.document import MAIN, Defaults
+from flexmbs.robots.mjcf.draft import Draft
+from flexmbs.robots.mjcf.tree import FREEDOMS, MjBody
+from flexmbs.robots.mjcf.values import HERE, Given, Pose, quaternion_rotation
+from flexmbs.robots.urdf_read import item_name
+from flexmbs.robots.xml_tree import Element
+
+LINEAR = 2  # coefficients
+FORCES = ("stiffness", "damping", "frictionloss", "armature", "limited", "range")  # of tendons
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """g(x) = x₁ − Σ cₖ x₂ᵏ"""
+
+    coefficients: tuple[float, ...]
+
+    def __call__(self, t: float, x: np.ndarray) -> float:
+        return float(x[0] - np.polynomial.polynomial.polyval(x[1], self.coefficients))
+
+    def gradient(self, t: float, x: np.ndarray) -> np.ndarray:
+        """∂g/∂x"""
+        slopes = np.polynomial.polynomial.polyder(self.coefficients)
+        return np.array([1.0, -np.polynomial.polynomial.polyval(x[1], slopes)])
+
+
+def read_tendons(draft: Draft, section: Element, defaults: Defaults) -> None:
+    """Fixed tendons as factors of the coordinates of hinges and slides; what they do by themselves is noted."""
+    for element in section.children:
+        given = Given(element, defaults.of(element, MAIN, "tendon"), draft.report)
+        name = element.attributes.get("name", "")
+        if element.tag != "fixed":
+            draft.report.note(f"{element.tag} tendon '{name}'")
+            continue
+        acts = [key for key in FORCES if key in given and given.text(key).strip("0. ") not in ("", "false")]
+        if acts:
+            draft.report.note(f"{acts[0]} of tendon '{name}'")
+        parts = [Given(each, each.attributes, draft.report) for each in element.all("joint")]
+        factors = {each.text("joint"): each.number("coef", 0.0) for each in parts}
+        known = [draft.tree.joint(joint) for joint in factors]
+        if all(found and FREEDOMS[found[1].kind] == 1 for found in known):
+            draft.tendons[name] = factors
+
+
+def add_equalities(draft: Draft, section: Element, defaults: Defaults) -> list[str]:
+    """Joints and couplings of the active constraints; returns names of the joints, which close loops."""
+    closing: list[str] = []
+    for k, element in enumerate(section.children):
+        given = Given(element, defaults.of(element, MAIN, "equality"), draft.report)
+        if given.switch("active", True) is False:
+            continue
+        name = item_name(element.attributes.get("name") or f"{element.tag} {k + 1}")
+        if element.tag in ("connect", "weld"):
+            closing += _closing(draft, given, name)
+        elif element.tag in ("joint", "tendon"):
+            _coupling(draft, given, name)
+        else:
+            draft.report.note(f"equality '{name}' ({element.tag})")
+    return closing
+
+
+def _closing(draft: Draft, given: Given, name: str) -> list[str]:
+    """A spherical joint (connect) or a fixed one (weld) between two bodies, where they are at qpos0 if not stated."""
+    weld = given.element.tag == "weld"
+    ends = _sites(draft, given) if "site1" in given else _bodies(draft, given, weld)
+    if ends is None:
+        return []
+    (first, a), (second, b) = ends
+    if draft.places[first][0] == draft.places[second][0]:
+        draft.report.note(f"equality '{name}' within one body")
+        return []
+    name = draft.name("joints", name)
+    parent, child = draft.frame(first, a, f"{name} joint"), draft.frame(second, b, f"{name} joint")
+    draft.add((Fixed if weld else Spherical)(name, parent, child))
+    return [name]
+
+
+def _sites(draft: Draft, given: Given) -> tuple[tuple[MjBody, Pose], tuple[MjBody, Pose]] | None:
+    found = [draft.tree.site(given.text(key)) for key in ("site1", "site2")]
+    if found[0] is None or found[1] is None:
+        given.problem("site1 and site2: both must be sites of the file")
+        return None
+    return found[0], found[1]
+
+
+def _bodies(draft: Draft, given: Given, weld: bool) -> tuple[tuple[MjBody, Pose], tuple[MjBody, Pose]] | None:
+    first, second = draft.tree.body(given.text("body1")), draft.tree.body(given.text("body2", "world"))
+    if first is None or second is None:
+        key = "body1" if first is None else "body2"
+        given.problem(f"{key}: there is no body {shown(given.text(key))}")
+        return None
+    anchor = given.vector("anchor")
+    between = _relative(first.world, second.world)  # pose of body 2 in body 1
+    relpose = given.numbers("relpose", (0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    if weld:
+        if relpose[3:].any():
+            between = Pose(quaternion_rotation(relpose[3:]), relpose[:3])
+        return (first, between), (second, HERE)
+    place = Pose(np.eye(3), anchor)
+    return (first, place), (second, Pose(between.R.T, between.R.T @ (anchor - between.o)))
+
+
+def _relative(first: Pose, second: Pose) -> Pose:
+    return Pose(first.R.T @ second.R, first.R.T @ (second.o - first.o))
+
+
+def _coupling(draft: Draft, given: Given, name: str) -> None:
+    """x₁ = Σ cₖ x₂ᵏ of joints, or of the lengths of fixed tendons, from qpos0."""
+    kind = given.element.tag
+    polynomial = given.numbers("polycoef", (0.0, 1.0, 0.0, 0.0, 0.0), 1)
+    one, other = (_factors(draft, given, f"{kind}{k}") for k in (1, 2))
+    if one is None or other is None:
+        draft.report.note(f"equality '{name}' ({kind}) of what are not hinges, slides, or fixed tendons of these")
+        return
+    if polynomial[LINEAR:].any() and other:
+        if kind == "tendon":
+            draft.report.note(f"equality '{name}' (tendon), which is not linear")
+            return
+        function = Polynomial(tuple(float(c) for c in polynomial))
+        of = [_coordinate(draft, joint) for joint in (*one, *other)]
+        draft.add(HolonomicCoupling(draft.name("couplings", name), of, function=function, gradient=function.gradient))
+        return
+    factors: dict[str, float] = {}
+    for joint, factor in (*one.items(), *((joint, -polynomial[1] * factor) for joint, factor in other.items())):
+        coordinate = _coordinate(draft, joint)
+        factors[coordinate] = factors.get(coordinate, 0.0) + float(factor)
+    kept = {key: value for key, value in factors.items() if value}
+    draft.add(LinearCoupling(draft.name("couplings", name), kept, offset=float(polynomial[0])))
+
+
+def _factors(draft: Draft, given: Given, key: str) -> dict[str, float] | None:
+    """Factors by joint of a joint or tendon; empty if there is none, None if it does not map."""
+    aim = given.text(key)
+    if not aim:
+        return {}
+    if key.startswith("tendon"):
+        return draft.tendons.get(aim)
+    found = draft.tree.joint(aim)
+    return {aim: 1.0} if found and FREEDOMS[found[1].kind] == 1 else None
+
+
+def _coordinate(draft: Draft, joint: str) -> str:
+    use: CoordinateUse = draft.coordinates[joint]
+    body = draft.tree.joint(joint)
+    assert body is not None
+    return use.joint if len(body[0].joints) == 1 else f"{use.joint}.{use.coordinate}"

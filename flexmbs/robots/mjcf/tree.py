@@ -1,0 +1,213 @@
+"""The bodies of an MJCF file with their joints, inertia and sites."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmbs.declaration import shown
+from flexmbs.robots.imported import Report, free_name
+from flexmbs.robots.mjcf.document import MAIN, Defaults
+from flexmbs.robots.mjcf.inertia import Lump, bounded, explicit, joined, of_geom
+from flexmbs.robots.mjcf.values import HERE, Compiler, Given, Pose, pose_of, turned_z
+from flexmbs.robots.xml_tree import Element
+
+FREEDOMS = {"hinge": 1, "slide": 1, "ball": 3, "free": 6}
+UNREAD = ("replicate", "attach", "composite", "flexcomp")
+WORLD = "world"
+
+
+class MjJoint(NamedTuple):
+    """A joint: motion by ``kind`` about or along ``axis`` through ``pos`` in body axes, q − ref being its coordinate here."""
+
+    name: str
+    kind: str
+    pos: np.ndarray
+    axis: np.ndarray
+    ref: float
+    given: Given
+    unit: float  # rad of one unit of angle in the file; 1 for lengths
+
+    def limits(self, compiler: Compiler) -> tuple[float, float] | None:
+        """Lower and upper limit of q − ref; None without limits."""
+        limited = self.given.switch("limited", None)
+        limited = (compiler.autolimits and "range" in self.given) if limited is None else limited
+        if not limited or FREEDOMS[self.kind] > 1:
+            return None
+        low, high = self.given.numbers("range", (0.0, 0.0)) * self.unit - self.ref
+        if not low < high:
+            self.given.problem(f"range: its first number must be below the second, not {shown(self.given.text('range'))}")
+            return None
+        return float(low), float(high)
+
+
+@dataclass(eq=False)
+class MjBody:
+    """A body: its pose in the parent (None: the world) at qpos0, joints in their order, inertia, sites."""
+
+    name: str
+    parent: "MjBody | None"
+    pose: Pose
+    given: Given
+    joints: list[MjJoint] = field(default_factory=list)
+    lump: Lump | None = None
+    counts: bool = False  # whether its inertia is that of its geoms
+    sites: dict[str, Pose] = field(default_factory=dict)
+
+    @property
+    def world(self) -> Pose:
+        """The pose in the world at qpos0."""
+        return self.pose if self.parent is None else self.parent.world.then(self.pose)
+
+    @property
+    def moves(self) -> bool:
+        """Whether there are joints between it and the world."""
+        return bool(self.joints) or (self.parent is not None and self.parent.moves)
+
+
+@dataclass(eq=False)
+class Tree:
+    """All bodies, a parent before its children; the world is ``bodies[0]``. touching: number of geoms that can touch."""
+
+    bodies: list[MjBody]
+    touching: int = 0
+    fluid_shapes: int = 0
+
+    def body(self, name: str) -> MjBody | None:
+        """A body by its name."""
+        return next((each for each in self.bodies if each.name == name), None)
+
+    def joint(self, name: str) -> tuple[MjBody, MjJoint] | None:
+        """A joint by its name, with its body."""
+        return next(((body, joint) for body in self.bodies for joint in body.joints if joint.name == name), None)
+
+    def site(self, name: str) -> tuple[MjBody, Pose] | None:
+        """A site by its name, with its body."""
+        return next(((body, body.sites[name]) for body in self.bodies if name in body.sites), None)
+
+
+def read_tree(root: Element, defaults: Defaults, compiler: Compiler, report: Report) -> Tree:
+    """The bodies of all <worldbody> elements."""
+    reader = _TreeReader(defaults, compiler, report)
+    world = MjBody(WORLD, None, HERE, Given(root, {}, report))
+    reader.tree.bodies.append(world)
+    for element in root.all("worldbody"):
+        reader.fill(world, element, element.attributes.get("childclass", MAIN), HERE, [])
+    _scale(reader.tree, compiler)
+    return reader.tree
+
+
+def _scale(tree: Tree, compiler: Compiler) -> None:
+    """Masses and inertias such that the bodies have the total mass that the file asks for."""
+    heavy = [body for body in tree.bodies[1:] if body.lump]
+    total = sum(body.lump.mass for body in heavy if body.lump)
+    if compiler.total_mass > 0.0 and total > 0.0:
+        factor = compiler.total_mass / total
+        for body in heavy:
+            assert body.lump
+            body.lump = Lump(factor * body.lump.mass, body.lump.com, factor * body.lump.inertia)
+
+
+class _TreeReader:
+    """Bodies, frames, joints, geoms and sites."""
+
+    def __init__(self, defaults: Defaults, compiler: Compiler, report: Report) -> None:
+        self.defaults, self.compiler, self.report = defaults, compiler, report
+        self.tree = Tree([])
+        self.names: dict[str, set[str]] = {"body": {WORLD}, "joint": set(), "site": set()}
+
+    def given(self, element: Element, around: str) -> Given:
+        """An element with the attributes of its class."""
+        return Given(element, self.defaults.of(element, around), self.report)
+
+    def name(self, element: Element, section: str) -> str:
+        """Its name, or a number; a problem if it is taken."""
+        taken = self.names[section]
+        name = element.attributes.get("name", "")
+        if name in taken:
+            self.report.problem(element, f"{section} {shown(name)} is defined twice; rename one")
+        if not name or name in taken:
+            name = free_name(f"{section} {len(taken) + (section != 'body')}", taken)
+        taken.add(name)
+        return name
+
+    def fill(self, body: MjBody, element: Element, around: str, frame: Pose, geoms: list[Lump]) -> None:
+        """Content of a body or <frame>, whose pose in the body is ``frame``; geoms gather in the list."""
+        for child in element.children:
+            if child.tag in UNREAD:
+                self.report.problem(child, f"<{child.tag}> is not read; save the compiled model from MuJoCo and read that file")
+            elif child.tag == "frame":
+                inner = frame.then(pose_of(Given(child, child.attributes, self.report), self.compiler))
+                self.fill(body, child, child.attributes.get("childclass", around), inner, geoms)
+            elif child.tag == "body":
+                self.body(body, child, around, frame)
+            elif child.tag == "geom":
+                self.geom(body, self.given(child, around), frame, geoms)
+            elif child.tag in ("joint", "freejoint"):
+                self.joint(body, child, around, frame)
+            elif child.tag == "site":
+                given = self.given(child, around)
+                body.sites[self.name(child, "site")] = frame.then(self.site_pose(given))
+
+    def body(self, parent: MjBody, element: Element, around: str, frame: Pose) -> None:
+        """A body with everything on it."""
+        given = Given(element, element.attributes, self.report)
+        around = element.attributes.get("childclass", around)
+        if around not in self.defaults.classes:
+            self.report.problem(element, f"childclass: there is no default class {shown(around)}")
+            around = MAIN
+        if len(self.tree.bodies) > 1 and given.switch("mocap", False):
+            self.report.note(f"body {shown(element.attributes.get('name', ''))} is moved by mocap; it stands at its place")
+        name = self.name(element, "body")
+        body = MjBody(name, parent, frame.then(pose_of(given, self.compiler)), given)
+        self.tree.bodies.append(body)
+        geoms: list[Lump] = []
+        inertial = element.first("inertial")
+        body.counts = self.compiler.from_geoms is True or (self.compiler.from_geoms is None and inertial is None)
+        self.fill(body, element, around, HERE, geoms)
+        if body.counts:
+            lump = joined(geoms)
+        else:
+            lump = explicit(Given(inertial, inertial.attributes, self.report), self.compiler) if inertial else None
+        if lump or max(self.compiler.least_mass, self.compiler.least_inertia) > 0.0:
+            body.lump = bounded(lump or Lump(0.0, np.zeros(3), np.zeros((3, 3))), self.compiler)
+
+    def geom(self, body: MjBody, given: Given, frame: Pose, geoms: list[Lump]) -> None:
+        """The inertia of a geom, where it counts."""
+        self.tree.touching += given.number("contype", 1.0) != 0.0 or given.number("conaffinity", 1.0) != 0.0
+        self.tree.fluid_shapes += given.text("fluidshape", "none") != "none"
+        if body.parent is None or not body.counts:
+            return
+        lump = of_geom(given, self.compiler, frame)
+        if lump:
+            geoms.append(lump)
+
+    def joint(self, body: MjBody, element: Element, around: str, frame: Pose) -> None:
+        """A joint of a body."""
+        free = element.tag == "freejoint"
+        given = Given(element, element.attributes, self.report) if free else self.given(element, around)
+        kind = "free" if free else given.text("type", "hinge")
+        if kind not in FREEDOMS:
+            given.problem(f"type: {shown(kind)} is unknown; it is one of {', '.join(FREEDOMS)}")
+            return
+        if body.parent is None or (kind == "free" and body.parent.parent is not None):
+            given.problem("type: a joint moves a body, and a free one a child of the world; put it there")
+            return
+        axis = given.vector("axis", (0.0, 0.0, 1.0))
+        if not axis.any():
+            given.problem("axis: has zero length; give a direction")
+            return
+        unit = 1.0 if kind == "slide" else self.compiler.radians
+        ref = unit * given.number("ref", 0.0) if FREEDOMS[kind] == 1 else 0.0
+        pos = frame.point(given.vector("pos"))
+        axis = frame.R @ axis / np.linalg.norm(axis)
+        body.joints.append(MjJoint(self.name(element, "joint"), kind, pos, axis, ref, given, unit))
+        if sum(FREEDOMS[each.kind] for each in body.joints) > 6:
+            given.problem("type: a body has at most six degrees of freedom relative to its parent; remove joints")
+
+    def site_pose(self, given: Given) -> Pose:
+        """The pose of a site; one from point to point stands in the middle."""
+        if "fromto" not in given:
+            return pose_of(given, self.compiler)
+        first, last = np.split(given.numbers("fromto", (0.0,) * 6), 2)
+        return Pose(turned_z(first - last), 0.5 * (first + last))

@@ -1,0 +1,174 @@
+"""Values of MJCF attributes: numbers, switches, orientations, options of the compiler."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from flexmbs.declaration import shown
+from flexmbs.robots.imported import Report
+from flexmbs.robots.xml_tree import Element, numbers
+
+SWITCHES = {"true": True, "false": False, "auto": None, "enable": True, "disable": False}
+SHORT = 1e-10  # of a cross product of parallel vectors
+
+
+class Pose(NamedTuple):
+    """x = R x' + o."""
+
+    R: np.ndarray
+    o: np.ndarray
+
+    def then(self, inner: "Pose") -> "Pose":
+        """This pose followed by another."""
+        return Pose(self.R @ inner.R, self.o + self.R @ inner.o)
+
+    def point(self, x: np.ndarray) -> np.ndarray:
+        """A point given in the inner axes."""
+        return np.asarray(self.o + self.R @ x)
+
+
+HERE = Pose(np.eye(3), np.zeros(3))
+
+
+class Given:
+    """An element with its attributes and those of its default class."""
+
+    def __init__(self, element: Element, attributes: Mapping[str, str], report: Report) -> None:
+        self.element, self.attributes, self.report = element, attributes, report
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.attributes
+
+    def text(self, key: str, default: str = "") -> str:
+        """An attribute as it stands."""
+        return self.attributes.get(key, default)
+
+    def numbers(self, key: str, default: tuple[float, ...], least: int | None = None) -> np.ndarray:
+        """As many numbers as ``default`` has, the missing ones from there; at least ``least``, by default all of them."""
+        if key not in self.attributes:
+            return np.array(default)
+        least = len(default) if least is None else least
+        try:
+            found = numbers(self.attributes[key])
+            if not least <= len(found) <= len(default):
+                many = f"{least}" if least == len(default) else f"{least} … {len(default)}"
+                raise ValueError(f"must be {many} numbers, not {shown(self.attributes[key])}")
+        except ValueError as error:
+            self.problem(f"{key}: {error}")
+            return np.array(default)
+        return np.array((*found, *default[len(found) :]))
+
+    def number(self, key: str, default: float) -> float:
+        """One number."""
+        return float(self.numbers(key, (default,))[0])
+
+    def switch(self, key: str, default: bool | None) -> bool | None:
+        """True or False, None for "auto"."""
+        value = self.attributes.get(key)
+        if value is None:
+            return default
+        if value not in SWITCHES:
+            self.problem(f"{key}: must be true, false or auto, not {shown(value)}")
+            return default
+        return SWITCHES[value]
+
+    def vector(self, key: str, default: tuple[float, ...] = (0.0, 0.0, 0.0)) -> np.ndarray:
+        """Three numbers."""
+        return self.numbers(key, default)
+
+    def problem(self, text: str) -> None:
+        """Report what is wrong with the element."""
+        name = self.attributes.get("name")
+        self.report.problem(self.element, f"<{self.element.tag}{f' {shown(name)}' if name else ''}>.{text}")
+
+
+class Compiler(NamedTuple):
+    """Options that change what the file means."""
+
+    radians: float  # of one unit of angle
+    eulerseq: str
+    autolimits: bool
+    from_geoms: bool | None
+    groups: tuple[int, int]
+    least_mass: float
+    least_inertia: float
+    balance: bool
+    total_mass: float
+
+
+def compiler_of(root: Element, report: Report) -> Compiler:
+    """The options of all <compiler> elements, the last one of each."""
+    attributes: dict[str, str] = {}
+    elements = root.all("compiler")
+    for element in elements:
+        attributes |= element.attributes
+    given = Given(elements[-1] if elements else root, attributes, report)
+    sequence = given.text("eulerseq", "xyz")
+    if len(sequence) != 3 or set(sequence) - set("xyzXYZ"):
+        given.problem(f"eulerseq: must be three of the letters x, y, z, X, Y, Z, not {shown(sequence)}")
+        sequence = "xyz"
+    if given.text("coordinate", "local") != "local":
+        given.problem("coordinate: global coordinates are of MuJoCo before 2.3.4; save the file with a later one")
+    groups = given.numbers("inertiagrouprange", (0, 5))
+    return Compiler(
+        1.0 if given.text("angle", "degree") == "radian" else math.pi / 180.0, sequence, bool(given.switch("autolimits", True)),
+        given.switch("inertiafromgeom", None), (int(groups[0]), int(groups[1])), given.number("boundmass", 0.0),
+        given.number("boundinertia", 0.0), bool(given.switch("balanceinertia", False)), given.number("settotalmass", -1.0),
+    )  # fmt: skip
+
+
+def pose_of(given: Given, compiler: Compiler) -> Pose:
+    """Position and orientation."""
+    return Pose(rotation_of(given, compiler), given.vector("pos"))
+
+
+def rotation_of(given: Given, compiler: Compiler) -> np.ndarray:
+    """The rotation matrix of the one orientation that is given."""
+    if "euler" in given:
+        return _euler(given.vector("euler") * compiler.radians, compiler.eulerseq)
+    if "axisangle" in given:
+        axis, angle = np.split(given.numbers("axisangle", (0.0, 0.0, 1.0, 0.0)), [3])
+        return Rotation.from_rotvec(_unit(given, "axisangle", axis) * angle * compiler.radians).as_matrix()
+    if "xyaxes" in given:
+        x, y = np.split(given.numbers("xyaxes", (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)), 2)
+        x = _unit(given, "xyaxes", x)
+        y = _unit(given, "xyaxes", y - x * (x @ y))
+        return np.stack([x, y, np.cross(x, y)], axis=1)
+    if "zaxis" in given:
+        return turned_z(_unit(given, "zaxis", given.vector("zaxis", (0.0, 0.0, 1.0))))
+    quat = _unit(given, "quat", given.numbers("quat", (1.0, 0.0, 0.0, 0.0)))
+    return quaternion_rotation(quat)
+
+
+def quaternion_rotation(quat: np.ndarray) -> np.ndarray:
+    """The rotation matrix of a quaternion, scalar first, of any length."""
+    return Rotation.from_quat(np.roll(quat, -1)).as_matrix()
+
+
+def turned_z(direction: np.ndarray) -> np.ndarray:
+    """The smallest rotation of z to a direction; half a turn is about x."""
+    unit = direction / np.linalg.norm(direction)
+    axis = np.array([-unit[1], unit[0], 0.0])
+    sine = float(np.linalg.norm(axis))
+    axis = np.array([1.0, 0.0, 0.0]) if sine < SHORT else axis / sine
+    return Rotation.from_rotvec(axis * math.atan2(sine, unit[2])).as_matrix()
+
+
+def _euler(angles: np.ndarray, sequence: str) -> np.ndarray:
+    """Rotations about moved axes (small letters) and fixed ones (capitals), one after the other."""
+    R = np.eye(3)
+    for angle, letter in zip(angles, sequence):
+        one = Rotation.from_euler(letter.lower(), angle).as_matrix()
+        R = R @ one if letter.islower() else one @ R
+    return R
+
+
+def _unit(given: Given, key: str, value: np.ndarray) -> Any:
+    length = float(np.linalg.norm(value))
+    if length < SHORT:
+        given.problem(f"{key}: has no direction; give one that is not zero")
+        return np.eye(len(value))[0]
+    return value / length
