@@ -130,6 +130,13 @@ from .studies.simulate import simulate as simulate
 from .studies.statics import quasi_static as quasi_static
 from .studies.statics import statics as statics
 from .studies.stepper import Stepper as Stepper
+from .studies.sweeps.designs import Grid as Grid
+from .studies.sweeps.designs import LatinHypercube as LatinHypercube
+from .studies.sweeps.designs import Listed as Listed
+from .studies.sweeps.designs import Range as Range
+from .studies.sweeps.designs import Sobol as Sobol
+from .studies.sweeps.sweep import sweep as sweep
+from .studies.sweeps.table import SweepResult as SweepResult
 from .time_stepping.event import Event as Event
 
 __version__: str

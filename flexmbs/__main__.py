@@ -91,6 +91,32 @@ def watch(
 
 
 @app.command()
+def sweep(
+    study: Annotated[Path, typer.Argument(metavar="STUDY", help="Study file (TOML).", show_default=False)],
+    folder: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder of the results; default: STUDY without .toml.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Run what is missing in the folder.")] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="With --resume: also the cases that failed.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="With --resume: though model, outputs or versions differ.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the solution of each case.")] = False,
+    workers: Annotated[int | None, typer.Option("--workers", min=1, help="Number of processes; default: processors.")] = None,
+    threads: Annotated[bool, typer.Option("--threads", help="Threads instead of processes.")] = False,
+    scheduler: Annotated[str | None, typer.Option("--scheduler", help="Address of a scheduler of dask.distributed.")] = None,
+    as_json: AsJson = False,
+    allow_outside: AllowOutside = False,
+    allow_code: AllowCode = False,
+) -> None:
+    """Run a model with many values of its parameters, in parallel; what is done is never done again."""
+    from flexmbs.command.sweep import How
+    from flexmbs.command.sweep import sweep as command
+
+    how = How(resume, retry, force, keep, threads, workers, scheduler)
+    access = {"allow_outside": allow_outside, "allow_code": allow_code}
+    raise typer.Exit(command(study, folder, how, as_json=as_json, access=access))
+
+
+@app.command()
 def compare(
     model: ModelFile,
     t_end: Annotated[float | None, typer.Option("--t-end", help="End time, s; default: that of the [run] table.")] = None,
@@ -172,10 +198,10 @@ def list_kinds(
 
 @app.command()
 def schema(
-    what: Annotated[str, typer.Argument(help="model or part: the kind of TOML file.")] = "model",
+    what: Annotated[str, typer.Argument(help="model, part or sweep: the kind of TOML file.")] = "model",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the schema here instead of printing it.")] = None,
 ) -> None:
-    """JSON schema of model files or part files, with which editors complete and check them."""
+    """JSON schema of model, part or study files, with which editors complete and check them."""
     from flexmbs.command.schema import schema as command
 
     command(what, output)

@@ -48,6 +48,7 @@ METHODS = (
     "Linearization",
     "FlexibleBodyData",
     "SNCurve",
+    "SweepResult",
     "FEModel",
     "Mesh",
     "Part",

@@ -24,7 +24,7 @@ ONE = {"bodies": "body", "frames": "frame", "joints": "joint", "drives": "drive"
 def data_frame(solution: SolutionData, tables: Iterable[str] | None = None) -> DataFrame:
     """Channels over the output times: index ``t [s]``, columns such as ``frame fore/tip position x [m]``; ``attrs["units"]``
     maps columns to units. Raises `InputError`, and `MachineError` without pandas."""
-    pandas = _optional("pandas", "to_dataframe")
+    pandas = optional("pandas", "to_dataframe")
     columns, units = {}, {}
     for table, found in channels(solution, tables).items():
         for channel in found:
@@ -51,7 +51,7 @@ def signal(solution: SolutionData, name: str) -> Signal:
 def dataset(solution: SolutionData) -> Dataset:
     """The arrays of `flexmbs.exports.labelled` with the names of their indices; ``attrs["units"]`` of each, or units along a
     dimension: ``place_unit``, ``freedom_unit``, ``drive_unit``. Raises `MachineError` without xarray."""
-    xarray = _optional("xarray", "to_xarray")
+    xarray = optional("xarray", "to_xarray")
     arrays, names = labelled(solution), labels(solution)
     used = {dim for array in arrays.values() for dim in array.dims}
     coordinates: dict[str, Any] = {"time": ("time", solution.t, {"units": "s"})}
@@ -62,7 +62,8 @@ def dataset(solution: SolutionData) -> Dataset:
     return result
 
 
-def _optional(package: str, method: str) -> Any:
+def optional(package: str, method: str) -> Any:
+    """An optional package. Raises `MachineError` that tells how to install it."""
     try:
         return importlib.import_module(package)
     except ImportError:

@@ -26,6 +26,11 @@ class Frame(NamedTuple):
     end: int
 
 
+def framed(content: bytes) -> bytes:
+    """A frame."""
+    return HEADER.pack(MARK, zlib.crc32(content), len(content)) + content
+
+
 def frames(path: Path) -> Iterator[Frame]:
     """The whole frames of a log. Raises InputError, OSError."""
     end = 0
@@ -64,7 +69,7 @@ class Log:
 
     def append(self, content: bytes) -> None:
         """Write a frame. Raises MachineError, with the log cut to its last frame."""
-        data = HEADER.pack(MARK, zlib.crc32(content), len(content)) + content
+        data = framed(content)
         try:
             write_all(self.file, data)
         except OSError as error:

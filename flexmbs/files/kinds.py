@@ -13,7 +13,14 @@ SOLUTION, BODY, MODEL, PAGE, PDF = "flexmbs-solution", "flexmbs-flexible-body", 
 HDF5, DAMAGED = "hdf5", "damaged"
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 HEADER_BYTES = 65536  # bytes
-_NAMES = {SOLUTION: "a solution", BODY: "a flexible body", MODEL: "a model", "flexmbs-part": "a part file", PAGE: "an HTML page"}
+_NAMES = {
+    SOLUTION: "a solution",
+    BODY: "a flexible body",
+    MODEL: "a model",
+    "flexmbs-part": "a part file",
+    "flexmbs-sweep": "a study file",
+    PAGE: "an HTML page",
+}
 _BEGINNINGS = (
     (re.compile(rb"\s*(?:<!doctype html|<html)", re.IGNORECASE), "an HTML page", PAGE),
     (re.compile(rb"\s*<(?:\?xml[^>]*>\s*<)?VTKFile"), "a file for ParaView", "vtk"),
@@ -26,7 +33,7 @@ _BEGINNINGS = (
     (re.compile(rb"MATLAB 5"), "a file for MATLAB", "mat"),
     (re.compile(rb"%PDF-"), "a PDF document", PDF),
 )
-_FORMAT = re.compile(rb"^[ \t]*[\"']?format[\"']?[ \t]*=[ \t]*[\"'](flexmbs-(?:model|part))/", re.MULTILINE)
+_FORMAT = re.compile(rb"^[ \t]*[\"']?format[\"']?[ \t]*=[ \t]*[\"'](flexmbs-(?:model|part|sweep))/", re.MULTILINE)
 
 
 def check_kind(path: str | os.PathLike[str], wanted: str) -> None:

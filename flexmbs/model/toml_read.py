@@ -23,7 +23,7 @@ KEYS = ("format", "name", "gravity", "cuts", "frames", *SECTIONS, "run")
 def read(path: Path, make: type[M], *, allow_outside: bool = False, allow_code: bool = False) -> M:
     """The model in a file. Raises `InputError` with every problem, one line each: ``file:line: item.key: what``."""
     document = read_document(path)
-    with imports_allowed(allow_code), _importable(path.parent if allow_code else None):
+    with imports_allowed(allow_code), importable(path.parent if allow_code else None):
         model, problems = model_of(document.table, Locator(path.parent, allow_outside), make)
     if problems:
         raise document.refusal(problems)
@@ -32,7 +32,7 @@ def read(path: Path, make: type[M], *, allow_outside: bool = False, allow_code: 
 
 
 @contextmanager
-def _importable(folder: Path | None) -> Iterator[None]:
+def importable(folder: Path | None) -> Iterator[None]:
     """Allow imports from the model's folder while the block runs."""
     if folder is None:
         yield

@@ -31,11 +31,10 @@ from typing import Any
 
 import numpy as np
 
-import flexmbs
 from flexmbs.api.solution import Solution
 from flexmbs.errors import InputError, MachineError, SolverError, shown
 from flexmbs.files.framed_log import write_bytes
-from flexmbs.files.inputs import opened, read_bytes
+from flexmbs.files.inputs import opened
 from flexmbs.files.output import made_folder, whole_file, write_text
 from flexmbs.files.reserve import locked_by
 from flexmbs.integrators.integrator import is_number
@@ -43,6 +42,7 @@ from flexmbs.integrators.run_context import DONE, REACHED, TIME
 from flexmbs.model.function_code import code_digest, functions_of
 from flexmbs.results.output_log import OutputLog, Rows, fields_of, read_rows, row_bytes, rows
 from flexmbs.studies.prepared import Prepared
+from flexmbs.studies.record_of_inputs import require_same, versions
 from flexmbs.system.names import velocity_names
 from flexmbs.system.trajectory import provenance
 from flexmbs.time_stepping.outcome import INTERRUPTED
@@ -55,8 +55,6 @@ MODEL, RECORD, LOG, CHECKPOINT, SOLUTION, LOCK = (
 )  # fmt: skip
 FLUSHED = 1.0  # s between two times at which the log is on the disk
 SECONDS = "run.seconds"  # in the checkpoint: time of the run so far
-WHILE = ("date", "machine")  # of the provenance: no versions
-MOST = 10_000_000  # bytes of the record
 COPIES = 3.0  # of the outputs: in the log, in the solution and while that is written
 
 
@@ -141,7 +139,7 @@ class OpenFolder:
         run, mine = ready.run, identity(ready)
         begins = not (self.folder / RECORD).exists()
         if not begins and not self.options.force:
-            _require_same(self.folder / RECORD, mine)
+            require_same(self.folder / RECORD, mine, FORMAT, "run")
         there = read_rows(self.folder / LOG)
         if there is not None and there.fields != fields_of(run.out):
             there = None
@@ -322,7 +320,7 @@ def identity(ready: Prepared) -> dict[str, Any]:
             "coordinates": ready.chosen["coordinates"], "events": events,
             **_options("formalism", ready.form), **_options("integrator", ready.method),
         },
-        "versions": {key: text for key, text in provenance().items() if key not in WHILE} | {"sources": _sources()},
+        "versions": versions(),
     }  # fmt: skip
 
 
@@ -332,36 +330,6 @@ def _options(key: str, of: Any) -> dict[str, str]:
     return {key: of.name} | {
         f"{key}.{name}": code_digest(value) if callable(value) else repr(value) for name, value in values.items()
     }
-
-
-def _sources() -> str:
-    """Digest of the sources of the program."""
-    digest, root = hashlib.sha256(), pathlib.Path(flexmbs.__file__).parent
-    for path in sorted(root.rglob("*.py")):
-        digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def _require_same(path: pathlib.Path, mine: dict[str, Any]) -> None:
-    """Raise InputError naming everything that is not as in the record of the run."""
-    try:
-        record = json.loads(read_bytes(path, MOST))
-        there = dict(record["of"])
-        if record["format"] != FORMAT:
-            raise InputError(f"{path}: has format {shown(record['format'])}; this version reads {FORMAT!r}")
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise InputError(f"{path}: is no record of a run; choose another folder") from None
-    problems = []
-    for key in dict.fromkeys((*there, *mine)):
-        one, other = there.get(key), mine.get(key)
-        if isinstance(one, dict) and isinstance(other, dict):
-            pairs = [(f"{key}.{name}", one.get(name), other.get(name)) for name in dict.fromkeys((*one, *other))]
-        else:
-            pairs = [(key, one, other)]
-        problems += [f"{path}: {name} was {shown(a)}, is {shown(b)}" for name, a, b in pairs if a != b]
-    if problems:
-        problems[-1] += "; resume with what the run began with, or with --force (force=True), or choose another folder"
-        raise InputError(*problems)
 
 
 def write_checkpoint(path: pathlib.Path, state: State) -> None:

@@ -19,6 +19,7 @@ from flexmbs.declaration import Declaration
 from flexmbs.errors import InputError
 from flexmbs.model.model import SECTIONS
 from flexmbs.model.schema import LAWS, model_schema
+from flexmbs.studies.sweeps.study_file import sweep_schema
 from preprocess.part_file.schema import part_schema
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preprocess"))
@@ -26,7 +27,7 @@ from part_files import PART
 
 jsonschema = pytest.importorskip("jsonschema")
 ROOT = Path(__file__).resolve().parents[2]
-MODEL, PARTS = (jsonschema.Draft202012Validator(schema()) for schema in (model_schema, part_schema))
+MODEL, PARTS, SWEEPS = (jsonschema.Draft202012Validator(schema()) for schema in (model_schema, part_schema, sweep_schema))
 HEAD = {"format": "flexmbs-model/1", "name": "m"}
 KINDS = [(family, kind) for family, kinds in all_kinds().items() for kind, cls in kinds.items() if issubclass(cls, Declaration)]
 
@@ -45,14 +46,15 @@ def texts() -> list[tuple[str, str]]:
 
 
 def test_schemas_are_schemas() -> None:
-    for validator in (MODEL, PARTS):
+    for validator in (MODEL, PARTS, SWEEPS):
         validator.check_schema(validator.schema)
 
 
 @pytest.mark.parametrize("place, text", texts(), ids=[place for place, _ in texts()])
 def test_every_file_of_the_repository_is_valid(place: str, text: str) -> None:
     table = tomllib.loads(text)
-    assert problems(MODEL if "model" in table["format"] else PARTS, table) == []
+    validators = {"flexmbs-model": MODEL, "flexmbs-part": PARTS, "flexmbs-sweep": SWEEPS}
+    assert problems(validators[table["format"].partition("/")[0]], table) == []
 
 
 def test_the_model_of_the_documentation_is_read(tmp_path: Path) -> None:

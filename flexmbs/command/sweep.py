@@ -1,0 +1,87 @@
+"""``flexmbs sweep``"""
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from flexmbs.console.messages import note, progress_bar, put, put_json
+from flexmbs.errors import AuditWarning, MachineError, SolverError
+
+if TYPE_CHECKING:
+    from flexmbs.studies.sweeps.table import SweepResult
+
+SHOWN = 10  # messages of cases
+
+
+class How(NamedTuple):
+    """How a sweep runs and what it does with what is there."""
+
+    resume: bool = False
+    retry: bool = False
+    force: bool = False
+    keep: bool = False
+    threads: bool = False
+    workers: int | None = None
+    scheduler: str | None = None
+
+
+def sweep(path: Path, folder: Path | None, how: How, *, as_json: bool, access: dict[str, bool]) -> int:
+    """Run the study into its folder; returns the exit code, that of a `SolverError` if cases failed or are FAIL."""
+    from flexmbs.studies.sweeps.study_file import read_study
+    from flexmbs.studies.sweeps.sweep import sweep as run
+    from flexmbs.studies.sweeps.table import FAILED
+    from flexmbs.system.check import FAIL
+
+    study, target = read_study(path, **access), folder or path.with_suffix("")
+    executor = _client(how.scheduler) if how.scheduler else "threads" if how.threads else "processes"
+    with progress_bar(f"sweep {path.stem}") as progress, warnings.catch_warnings():
+        warnings.simplefilter("ignore", AuditWarning)  # reported with the results
+        result = run(
+            study.model, study.parameters, design=study.design, outputs=study.outputs, run=study.run, folder=target,
+            resume=how.resume, retry=how.retry, force=how.force, keep=how.keep, executor=executor, workers=how.workers,
+            progress=progress,
+        )  # fmt: skip
+    _print(result, target, as_json=as_json)
+    return SolverError.exit_code if {FAILED, FAIL} & set(result.counts()) else 0
+
+
+def _client(address: str) -> Any:
+    """A client of the scheduler. Raises `MachineError` without dask."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise MachineError("--scheduler: needs dask.distributed; install it: pip install 'flexmbs[cluster]'") from None
+    try:
+        return Client(address, timeout=10)
+    except (OSError, ValueError) as error:
+        raise MachineError(f"--scheduler: {address} cannot be reached ({error}); start it with: dask scheduler") from None
+
+
+def _print(result: "SweepResult", folder: Path, *, as_json: bool) -> None:
+    """The numbers of the sweep, and what failed."""
+    from flexmbs.studies.sweeps.folder import TABLE
+
+    table = folder / TABLE
+    if as_json:
+        put_json({"cases": len(result), "verdicts": result.counts(), "table": str(table), "rows": list(result.rows())})
+        return
+    told = [(k, text) for k, text in enumerate(result.failure) if text]
+    told += [(k, found[0]) for k, found in enumerate(result.findings) if found]
+    for k, text in told[:SHOWN]:
+        note(f"case {k}: {text}")
+    if len(told) > SHOWN:
+        note(f"and {len(told) - SHOWN} more cases with messages: see the table")
+    put("\n".join(_span(name, values, result.units.get(name, "")) for name, values in result.outputs.items()))
+    put(f"table: {table}")
+    put(f"{len(result)} cases: {', '.join(f'{n} {verdict}' for verdict, n in result.counts().items())}")
+
+
+def _span(name: str, values: Any, unit: str) -> str:
+    """Smallest and largest value of an output, with their cases."""
+    import numpy as np
+
+    if not np.isfinite(values).any():
+        return f"{name}: no case has it"
+    low, high = int(np.nanargmin(values)), int(np.nanargmax(values))
+    unit = f" {unit}" if unit else ""
+    return f"{name}: {values[low]:.6g}{unit} (case {low}) … {values[high]:.6g}{unit} (case {high})"

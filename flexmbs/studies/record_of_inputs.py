@@ -1,0 +1,49 @@
+"""The record of what a folder's numbers follow from: they are continued only from the same model, options and versions."""
+
+import hashlib
+import json
+import pathlib
+from typing import Any
+
+import flexmbs
+from flexmbs.errors import InputError, shown
+from flexmbs.files.inputs import read_bytes
+from flexmbs.system.trajectory import provenance
+
+WHILE = ("date", "machine")  # of the provenance: no versions
+MOST = 10_000_000  # bytes of the record
+
+
+def versions() -> dict[str, str]:
+    """Versions of the programs, and the digest of the sources of this one."""
+    return {key: text for key, text in provenance().items() if key not in WHILE} | {"sources": _sources()}
+
+
+def _sources() -> str:
+    """Digest of the sources of the program."""
+    digest, root = hashlib.sha256(), pathlib.Path(flexmbs.__file__).parent
+    for path in sorted(root.rglob("*.py")):
+        digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def require_same(path: pathlib.Path, mine: dict[str, Any], form: str, what: str) -> None:
+    """Raise `InputError` naming everything that is not as in the record of the ``what``, of this format."""
+    try:
+        record = json.loads(read_bytes(path, MOST))
+        there = dict(record["of"])
+        if record["format"] != form:
+            raise InputError(f"{path}: has format {shown(record['format'])}; this version reads {form!r}")
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise InputError(f"{path}: is no record of a {what}; choose another folder") from None
+    problems = []
+    for key in dict.fromkeys((*there, *mine)):
+        one, other = there.get(key), mine.get(key)
+        if isinstance(one, dict) and isinstance(other, dict):
+            pairs = [(f"{key}.{name}", one.get(name), other.get(name)) for name in dict.fromkeys((*one, *other))]
+        else:
+            pairs = [(key, one, other)]
+        problems += [f"{path}: {name} was {shown(a)}, is {shown(b)}" for name, a, b in pairs if a != b]
+    if problems:
+        problems[-1] += f"; resume with what the {what} began with, or with --force (force=True), or choose another folder"
+        raise InputError(*problems)

@@ -1,0 +1,99 @@
+"""A batch: some cases, run one after the other, each result appended to the log of the batch before the next case begins.
+
+A frame of the log is a JSON text: ``{"begun": digest}`` before a case, its `Record` after it. When `run_batch` returns the log is
+on the disk.
+"""
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from flexmbs.api.solution import Solution
+from flexmbs.errors import FlexmbsError, MachineError
+from flexmbs.files.framed_log import Log, frames
+from flexmbs.studies.options import asked
+from flexmbs.studies.prepared import Start, prepared
+from flexmbs.studies.simulate import concluded
+from flexmbs.studies.sweeps.outputs import UnknownChannel, evaluated
+from flexmbs.studies.sweeps.study import Case, Study
+from flexmbs.system.check import PASS
+from flexmbs.time_stepping.outcome import INTERRUPTED
+
+NOTHING: dict[str, Any] = dict.fromkeys(
+    ("t_end", "step", "output_step", "formalism", "coordinates", "integrator", "stabilization", "rtol", "atol", "rho_inf")
+)
+MOST_TEXT = 2000  # characters of a message
+
+
+class Record(NamedTuple):
+    """What is kept of a case."""
+
+    case: str
+    inputs: dict[str, Any]
+    outputs: dict[str, tuple[float, str]]  # values and units; empty for a case that failed
+    verdict: str = ""
+    findings: tuple[str, ...] = ()  # checks that are not PASS, declared values that were not kept
+    seconds: float = 0.0
+    failure: str = ""
+
+
+def run_batch(study: Study, cases: Sequence[Case], log: str, solutions: str) -> None:
+    """Run the cases into the log. Raises `MachineError`, `UnknownChannel`; other errors are results."""
+    with closing(Log(Path(log), 0)) as into:
+        for case in cases:
+            into.append(json.dumps({"begun": case.digest}).encode())
+            into.append(packed_record(recorded(study, case, solutions)))
+        into.flush()
+
+
+def recorded(study: Study, case: Case, solutions: str) -> Record:
+    """The result of one case, or why there is none. Raises as `run_batch`."""
+    begun = time.perf_counter()
+    try:
+        solution = solved(study, case)
+        outputs = evaluated(study.outputs, solution)
+    except (MachineError, UnknownChannel):
+        raise
+    except Exception as error:
+        return Record(case.digest, case.inputs, {}, failure=_message(error), seconds=time.perf_counter() - begun)
+    if study.keep:
+        solution.save(Path(solutions) / f"{case.digest}.h5")
+    found = [f"{check.status}: {check}" for check in solution.audit if check.status != PASS]
+    found += [f"assembly moved {moved}" for moved in solution.run.moved]
+    seconds = time.perf_counter() - begun
+    return Record(case.digest, case.inputs, outputs, solution.verdict, tuple(text[:MOST_TEXT] for text in found), seconds)
+
+
+def solved(study: Study, case: Case) -> Solution:
+    """The solution of a case, that of `simulate`."""
+    model = study.model(case.inputs)
+    ready = prepared(model, asked(model, NOTHING), Start(), (), None)
+    begun = time.perf_counter()
+    status, written = ready.run.integrate(None)
+    if status == INTERRUPTED:
+        raise KeyboardInterrupt
+    return concluded(ready, status, written, time.perf_counter() - begun)
+
+
+def _message(error: Exception) -> str:
+    """One text: that of our errors, of others with their kind."""
+    text = str(error) if isinstance(error, FlexmbsError) else f"{type(error).__name__}: {error}"
+    return text[:MOST_TEXT]
+
+
+def packed_record(record: Record) -> bytes:
+    return json.dumps(record._asdict(), ensure_ascii=False).encode()
+
+
+def read_log(log: Path) -> Iterator[Record | str]:
+    """The results in a log, and the digest of each case that was begun. Raises `InputError`, OSError."""
+    for content, _ in frames(log):
+        table = json.loads(content)
+        if "begun" in table:
+            yield str(table["begun"])
+        else:
+            outputs = {name: (float(value), str(unit)) for name, (value, unit) in table["outputs"].items()}
+            yield Record(**table | {"outputs": outputs, "findings": tuple(table["findings"])})

@@ -1,0 +1,97 @@
+"""The folder of a sweep: the truth about which cases are done.
+
+    sweep.json                 what all cases have in common
+    cases/SESSION-NUMBER.log   results, a log for each batch, written where the batch runs
+    cases.log                  results of all batches of sweeps that came to their end
+    solutions/DIGEST.h5        if solutions are kept
+    parts/DIGEST.h5            flexible bodies that the model had in memory
+    table.csv                  all cases with parameters and outputs
+
+A result is done when it is in a log; nobody is told before that log is on the disk. A session is one call of `fm.sweep`: workers
+that outlive it write into logs that nobody else writes to. A lock refuses a second writer.
+"""
+
+import contextlib
+import json
+import pathlib
+import secrets
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from flexmbs.errors import InputError
+from flexmbs.files.framed_log import framed
+from flexmbs.files.output import made_folder, whole_file, write_text
+from flexmbs.files.reserve import locked_by
+from flexmbs.studies.record_of_inputs import require_same
+from flexmbs.studies.sweeps.batch import Record, packed_record, read_log
+
+FORMAT = "flexmbs-sweep-folder/1"
+RECORD, LOGS, ALL, SOLUTIONS, PARTS, TABLE, LOCK = (
+    "sweep.json", "cases", "cases.log", "solutions", "parts", "table.csv", ".sweep.lock",
+)  # fmt: skip
+
+
+class SweepFolder:
+    """The folder of a sweep while this process holds it."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        self.folder, self.session, self.batches = folder, secrets.token_hex(6), 0
+
+    @staticmethod
+    @contextlib.contextmanager
+    def opened(folder: pathlib.Path, *, resume: bool) -> Iterator["SweepFolder"]:
+        """The folder, made if it is not there, and locked. Raises InputError where it holds something else or is in use."""
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"{folder}: is a file; give the name of a folder")
+        made_folder(folder)
+        with locked_by(folder / LOCK, folder):
+            there = (folder / RECORD).exists()
+            if there and not resume:
+                raise InputError(f"{folder}: holds a sweep; continue it with --resume (resume=True), or choose another folder")
+            if not there and any(entry.name not in (LOCK, PARTS) for entry in folder.iterdir()):
+                raise InputError(f"{folder}: holds other files and no sweep; choose another folder")
+            yield SweepFolder(folder)
+
+    def begin(self, mine: dict[str, Any], *, force: bool) -> None:
+        """The record of what all cases have in common. Raises InputError where the folder has another one, MachineError."""
+        path = self.folder / RECORD
+        if path.exists() and not force:
+            require_same(path, mine, FORMAT, "sweep")
+        else:
+            write_text(path, json.dumps({"format": FORMAT, "of": mine}, indent=1) + "\n")
+        for name in (LOGS, SOLUTIONS):
+            made_folder(self.folder / name)
+
+    def next_log(self) -> pathlib.Path:
+        """The log of a new batch."""
+        self.batches += 1
+        return self.folder / LOGS / f"{self.session}-{self.batches:06d}.log"
+
+    def records(self) -> dict[str, Record]:
+        """All results by case. Raises InputError, OSError."""
+        return records_in(self.folder)
+
+    def gather(self, records: Iterable[Record]) -> None:
+        """All results into one file, in place of those of the batches. Raises MachineError."""
+        read = logs_in(self.folder)
+        with whole_file(self.folder / ALL) as draft, open(draft, "wb") as file:
+            for record in records:
+                file.write(framed(packed_record(record)))
+        for log in read:
+            log.unlink(missing_ok=True)
+
+
+def logs_in(folder: pathlib.Path) -> list[pathlib.Path]:
+    """The logs of batches."""
+    return sorted((folder / LOGS).glob("*.log"))
+
+
+def records_in(folder: pathlib.Path) -> dict[str, Record]:
+    """All results in a folder by case; one that failed is replaced by any other of the same case."""
+    found: dict[str, Record] = {}
+    whole = folder / ALL
+    for log in [*([whole] if whole.exists() else []), *logs_in(folder)]:
+        for each in read_log(log):
+            if isinstance(each, Record) and (each.case not in found or found[each.case].failure):
+                found[each.case] = each
+    return found

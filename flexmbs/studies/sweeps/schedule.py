@@ -1,0 +1,172 @@
+"""Open cases into batches, until none are open; workers that die, and cases that kill them.
+
+A batch has as many cases as take about `BATCH_SECONDS`, so that making a log durable costs little beside it. What a batch has
+done is read from its log, never from the executor. Where a worker dies, cases that were begun are suspects and run alone;
+one whose worker dies `MOST_DEATHS` times is a failure.
+"""
+
+import itertools
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
+from pathlib import Path
+from typing import NamedTuple
+
+from flexmbs.errors import MachineError
+from flexmbs.files.framed_log import Log
+from flexmbs.studies.sweeps.batch import Record, packed_record, read_log, run_batch
+from flexmbs.studies.sweeps.folder import SOLUTIONS, SweepFolder
+from flexmbs.studies.sweeps.outputs import UnknownChannel
+from flexmbs.studies.sweeps.study import Case, Study
+from flexmbs.studies.sweeps.workers import Workers
+
+BATCH_SECONDS = 0.5
+AHEAD = 2  # batches per worker that are submitted
+MOST_CASES = 500  # of a batch
+MOST_DEATHS = 3
+MOST_STARTS = 10  # of workers that are killed before they begin a case
+FAILED = 1  # exit code of a process that cannot import the script
+PATIENCE = 5.0  # s between two looks at an executor
+
+
+class Batch(NamedTuple):
+    """Cases and the log that they go to."""
+
+    cases: tuple[Case, ...]
+    log: Path
+
+
+class Schedule:
+    """The open cases of a sweep."""
+
+    def __init__(self, place: SweepFolder, study: Study, workers: Workers, cases: Sequence[Case]) -> None:
+        self.place, self.study, self.workers = place, study, workers
+        self.open = deque(cases)
+        self.suspects: deque[Case] = deque()
+        self.running: dict[Future[None], Batch] = {}
+        self.deaths: Counter[str] = Counter()
+        self.began = False  # whether a worker has begun a case, since one died
+        self.in_vain = 0  # deaths of workers before they began a case
+        self.pace = 0.0  # s of a case
+
+    def run(self, tell: Callable[[Record], None]) -> None:
+        """Run all. Raises `MachineError`, `InputError`; what was done is kept."""
+        try:
+            while self.open or self.suspects or self.running:
+                self._fill()
+                done, _ = wait(self.running, PATIENCE, FIRST_COMPLETED)
+                lost = [error for future in done if (error := self._ended(future, tell)) is not None]
+                if lost:
+                    self._recover(lost[0], tell)
+        except BaseException:
+            self.workers.close(now=True)
+            raise
+        self.workers.close()
+
+    def _fill(self) -> None:
+        """Submit batches: suspects one at a time and alone."""
+        if self.suspects:
+            if not self.running and self._submit((self.suspects[0],)):
+                self.suspects.popleft()
+            return
+        while self.open and len(self.running) < AHEAD * self.workers.size:
+            cases = tuple(itertools.islice(self.open, self._size()))
+            if not self._submit(cases):
+                return
+            for _ in cases:
+                self.open.popleft()
+
+    def _size(self) -> int:
+        """Cases of the next batch."""
+        if not self.pace:
+            return 1
+        share = -(-len(self.open) // (AHEAD * self.workers.size))
+        return max(1, min(int(BATCH_SECONDS / self.pace), share, MOST_CASES))
+
+    def _submit(self, cases: tuple[Case, ...]) -> bool:
+        """Submit a batch; False if a worker has just died. Raises `MachineError`."""
+        batch = Batch(cases, self.place.next_log())
+        try:
+            future = self.workers.submit(run_batch, self.study, cases, str(batch.log), str(self.place.folder / SOLUTIONS))
+        except BrokenExecutor:
+            if not self.running:  # else their futures tell
+                self.workers.close(now=True)
+            return False
+        except Exception as error:
+            raise _executor_failed(error) from error
+        self.running[future] = batch
+        return True
+
+    def _ended(self, future: "Future[None]", tell: Callable[[Record], None]) -> BaseException | None:
+        """Take the results of a batch; the error by which its worker was lost, if it was. Raises as `run`."""
+        batch = self.running.pop(future)
+        try:
+            error = future.exception()
+        except CancelledError as cancelled:
+            error = cancelled
+        done, begun = self._results(batch)
+        for record in done.values():
+            tell(record)
+        if done:
+            seconds = sum(record.seconds for record in done.values()) / len(done)
+            self.pace = 0.5 * (self.pace or seconds) + 0.5 * seconds
+        if isinstance(error, MachineError | UnknownChannel | KeyboardInterrupt):
+            raise error
+        left = [case for case in batch.cases if case.digest not in done]
+        if error is None and left:
+            raise MachineError(
+                f"{batch.log}: has not all cases that its worker ran; put the folder where all workers write to it"
+            )
+        self.began = self.began or bool(begun)
+        self.suspects.extend(case for case in left if case.digest in begun)
+        self.open.extendleft(reversed([case for case in left if case.digest not in begun]))
+        self.deaths.update(begun - done.keys())
+        return error
+
+    def _results(self, batch: Batch) -> tuple[dict[str, Record], set[str]]:
+        """Results of a batch and all cases that it has begun."""
+        done: dict[str, Record] = {}
+        begun: set[str] = set()
+        if batch.log.exists():
+            for each in read_log(batch.log):
+                if isinstance(each, Record):
+                    done[each.case] = each
+                else:
+                    begun.add(each)
+        return done, begun
+
+    def _recover(self, error: BaseException, tell: Callable[[Record], None]) -> None:
+        """After the death of workers: all batches end, other processes begin. Raises `MachineError` where they end at once."""
+        wait(self.running, PATIENCE)
+        for future in [future for future in self.running if future.done()]:
+            self._ended(future, tell)
+        codes = self.workers.close(now=True)
+        self.in_vain = 0 if self.began else self.in_vain + 1
+        if self.in_vain and (FAILED in codes or self.in_vain > MOST_STARTS):
+            raise _executor_failed(error)
+        self.began = False
+        guilty = [case for case in self.suspects if self.deaths[case.digest] >= MOST_DEATHS]
+        if guilty:
+            self.suspects = deque(case for case in self.suspects if case not in guilty)
+            self._fail(guilty, tell)
+
+    def _fail(self, cases: Sequence[Case], tell: Callable[[Record], None]) -> None:
+        """Cases whose workers died are failures. Raises `MachineError`."""
+        log = Log(self.place.next_log(), 0)
+        try:
+            for case in cases:
+                text = f"its process ended {MOST_DEATHS} times without a result: it was killed, crashed or had too little memory"
+                record = Record(case.digest, case.inputs, {}, failure=text)
+                log.append(packed_record(record))
+                tell(record)
+            log.flush()
+        finally:
+            log.close()
+
+
+def _executor_failed(error: BaseException) -> MachineError:
+    text = f"{type(error).__name__}: {error}".rstrip(": ")
+    return MachineError(
+        f"executor: its workers end before they begin a case ({text}); results so far are kept, continue with resume. "
+        "A script needs the line  if __name__ == '__main__':  above its call of sweep"
+    )

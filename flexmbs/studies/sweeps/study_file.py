@@ -1,0 +1,139 @@
+"""Study files: the arguments of `sweep` in TOML.
+
+format = "flexmbs-sweep/1"
+model = "arm.toml"
+[parameters]
+joints.elbow.q0 = { low = 0.5, high = 1.5, count = 5 }     # the keys of `Range`
+bodies.tool.mass = [0.2, 0.4, 0.8]
+[design]                                                   # a grid by default
+kind = "grid"                                              # or "list", "latin-hypercube", "sobol" with count, seed
+[outputs]
+sag = "min frame fore/tip position z"                      # or "module:function", with --allow-code
+[run]                                                      # of the model by default
+t_end = 2.0
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from flexmbs.api.model import Model, load
+from flexmbs.declaration import NestedError, Problem, close_names, shown
+from flexmbs.errors import InputError
+from flexmbs.model.functions import imports_allowed, named_function
+from flexmbs.model.run import Run
+from flexmbs.model.schema import DRAFT, FUNCTION, TEXT, Schema, one_of_kinds, record
+from flexmbs.model.toml_read import importable
+from flexmbs.studies.sweeps.designs import Axis, Design, Grid, Range, axis_of
+from flexmbs.studies.sweeps.outputs import REDUCTIONS, Output, checked_outputs
+from flexmbs.toml.document import Collector, Locator, read_document
+
+FORMAT = "flexmbs-sweep/1"
+KEYS = ("format", "model", "parameters", "design", "outputs", "run")
+TABLES = ("parameters", "design", "outputs", "run")
+
+
+class StudyFile(NamedTuple):
+    """What a study file says; ``run`` None: that of the model."""
+
+    model: Model
+    parameters: dict[str, Axis]
+    design: Design
+    outputs: dict[str, Output]
+    run: Run | None
+
+
+def read_study(path: Path, *, allow_outside: bool = False, allow_code: bool = False) -> StudyFile:
+    """The study in a file. Raises `InputError` with every problem, one line each."""
+    document, notes = read_document(path, "sweep"), Collector()
+    table, locator = document.table, Locator(path.parent, allow_outside, "study")
+    notes.attempt((), lambda: _check_keys(table))
+    tables = {key: notes.attempt((key,), lambda key=key: _as_table(table.get(key, {}))) or {} for key in TABLES}  # type: ignore[misc]
+    design = notes.attempt(("design",), lambda: Design.read_kind(tables["design"], Grid.kind))
+    run = notes.attempt(("run",), lambda: Run.read(tables["run"])) if "run" in table else None
+    axes: dict[str, Axis] = {}
+    for keys, given in flattened(tables["parameters"]):
+        name = ".".join(keys)
+        if name in axes:
+            notes.problems.append(Problem(("parameters", *keys), "is given twice; keep one"))
+        axes[name] = notes.attempt(("parameters", *keys), lambda name=name, given=given: _axis(name, given))  # type: ignore[misc]
+    with imports_allowed(allow_code), importable(path.parent if allow_code else None):
+        outputs = {
+            name: notes.attempt(("outputs", name), lambda given=given: _output(given))  # type: ignore[misc]
+            for name, given in tables["outputs"].items()
+        }
+    file = notes.attempt((), lambda: locator.path(table["model"], "model")) if isinstance(table.get("model"), str) else None
+    if notes.problems:
+        raise document.refusal(notes.problems)
+    if file is None:
+        raise document.refusal([Problem(("model",), 'names no model file; give one, model = "arm.toml"')])
+    model = load(file, allow_outside=allow_outside, allow_code=allow_code)
+    return StudyFile(model, axes, design, checked_outputs(outputs), run)
+
+
+def flattened(table: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Parameters by the keys of their paths: keys with dots are tables in tables, the innermost one may be a range."""
+    for key, value in table.items():
+        if isinstance(value, Mapping) and not set(value) & set(Range.field_names()):
+            yield from flattened(value, (*path, key))
+        else:
+            yield (*path, key), value
+
+
+def _check_keys(table: Mapping[str, Any]) -> None:
+    problems = [Problem((key,), f"unknown key; {close_names(key, KEYS)}") for key in table if key not in KEYS]
+    if table.get("format") != FORMAT:
+        given = (
+            f"is {shown(table['format'])}; this version reads"
+            if "format" in table
+            else "is missing; a study begins with format ="
+        )
+        problems.append(Problem(("format",), f"{given} '{FORMAT}'"))
+    if problems:
+        raise NestedError(problems)
+
+
+def _as_table(value: object) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise NestedError([Problem((), f"must be a table, not {shown(value)}")])
+    return value
+
+
+def _axis(name: str, given: Any) -> Axis:
+    if isinstance(given, Mapping):
+        return Range.read(given)
+    try:
+        return axis_of(name, given)
+    except InputError as error:
+        raise NestedError([Problem((), problem.partition(": ")[2]) for problem in error.problems]) from None
+
+
+def _output(given: Any) -> Any:
+    """A text, or the function that it names."""
+    if not isinstance(given, str) or ":" not in given or " " in given:
+        return given
+    try:
+        return named_function(given)
+    except ValueError as error:
+        raise NestedError([Problem((), str(error))]) from None
+
+
+def sweep_schema() -> Schema:
+    """The schema of ``flexmbs-sweep`` files."""
+    scalar: Schema = {"type": ["number", "string", "boolean"]}
+    values: Schema = {"anyOf": [{"type": "array", "items": scalar, "minItems": 1}, record(Range), {"$ref": "#/$defs/parameters"}]}
+    channel: Schema = {
+        "type": "string", "pattern": f"^({'|'.join(REDUCTIONS)}) .+",
+        "description": "A reduction and a channel: 'max joint elbow.0 effort'.",
+    }  # fmt: skip
+    design = one_of_kinds({kind: cls for kind, cls in Design.kinds.items()})
+    return {
+        "$schema": DRAFT, "title": "Sweep of flexmbs", "type": "object", "additionalProperties": False,
+        "required": ["format", "model", "parameters", "outputs"],
+        "properties": {
+            "format": {"const": FORMAT}, "model": TEXT | {"description": "The model file."},
+            "parameters": {"$ref": "#/$defs/parameters"}, "design": design, "run": record(Run),
+            "outputs": {"type": "object", "minProperties": 1, "additionalProperties": {"anyOf": [channel, FUNCTION]}},
+        },
+        "$defs": {"parameters": {"type": "object", "minProperties": 1, "additionalProperties": values}},
+    }  # fmt: skip

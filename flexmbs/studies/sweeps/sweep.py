@@ -1,0 +1,288 @@
+"""`sweep`: one model, many runs with other values of its parameters."""
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import os
+import tempfile
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from flexmbs.api.model import Model, load
+from flexmbs.declaration import shown
+from flexmbs.errors import AssemblyWarning, AuditWarning, InputError, ModelWarning
+from flexmbs.files.inputs import read_bytes
+from flexmbs.files.output import made_folder
+from flexmbs.files.paths import file_path
+from flexmbs.model.bodies import FlexibleBody
+from flexmbs.model.run import Run
+from flexmbs.studies.options import asked, by_name, check_progress
+from flexmbs.studies.prepared import Start, prepared
+from flexmbs.studies.record_of_inputs import MOST, versions
+from flexmbs.studies.sweeps.batch import NOTHING, Record
+from flexmbs.studies.sweeps.designs import Axis, Design, Grid, Listed, Range, Values, axis_of
+from flexmbs.studies.sweeps.folder import PARTS, RECORD, TABLE, SweepFolder
+from flexmbs.studies.sweeps.outputs import Output, checked_outputs, described, source_of
+from flexmbs.studies.sweeps.parameters import changed
+from flexmbs.studies.sweeps.schedule import Schedule
+from flexmbs.studies.sweeps.study import Build, Case, Study, case_of
+from flexmbs.studies.sweeps.table import SweepResult, result_of
+from flexmbs.studies.sweeps.workers import made_workers
+from flexmbs.system.check import PASS
+from flexmbs.time_stepping.run import Progress
+
+MOST_CHECKED = 200  # values of a parameter that are checked before the first run
+MOST_TRIED = 3  # cases of which one must be able to run
+DESIGNS: dict[str, type[Design]] = {"grid": Grid, "list": Listed}  # those without options, by name
+
+
+def sweep(
+    model: Model | Build | str | os.PathLike[str],
+    parameters: Mapping[str, Sequence[Any] | Range],
+    *,
+    outputs: Mapping[str, Output],
+    design: str | Design = "grid",
+    run: Run | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    retry: bool = False,
+    force: bool = False,
+    keep: bool = False,
+    executor: Any = "processes",
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> SweepResult:
+    """Runs of a model with other values of its parameters, in parallel: outputs of each as one table.
+
+    Each case is the run that `simulate` makes of it, bitwise, with its audit. Cases that fail are rows of the table with their
+    messages. In a ``folder`` what is done is never done again: after a kill, a power cut or a full disk ``resume`` runs the rest;
+    with another design or more values it runs those cases that are new.
+
+    Parameters
+    ----------
+    model : Model, path or function
+        A model, the path of its file, or a function that returns one; parameters without a dot are its arguments.
+    parameters : mapping of names to lists of values or `Range`
+        Names are paths of keys as in model files: "joints.elbow.q0", "bodies.tool.mass", "bodies.tool.com.2",
+        "forces.motor.law.kp", "run.step", "gravity".
+    outputs : mapping of names to texts or functions
+        "max joint elbow.0 effort": first, last, min, max, peak (of the absolute value), range, mean or rms of a channel that
+        `Solution.signal` knows; or a function of the `Solution` that returns a number.
+    design : 'grid', 'list', Grid, Listed, LatinHypercube or Sobol
+        Which values belong to one case.
+    run : Run, optional
+        Options of the runs; those of the model by default.
+    folder : path, optional
+        Folder that keeps the results; without one they are lost if the sweep does not come to its end.
+    resume : bool
+        Run what is missing of the sweep in the folder; where there is none it begins.
+    retry : bool
+        With ``resume``: also the cases that failed.
+    force : bool
+        With ``resume``: though model, outputs or versions are others than those in the folder.
+    keep : bool
+        Keep the solution of each case in the folder; see `SweepResult.solution_file`.
+    executor : 'processes', 'threads', executor or client
+        Where the cases run: in processes or threads of this machine, by an executor of `concurrent.futures`, or by a client of
+        ``dask.distributed`` whose workers share the folder.
+    workers : int, optional
+        Number of processes or threads; that of the processors by default.
+    progress : function, optional
+        Called with the completed fraction and a text.
+
+    Returns
+    -------
+    SweepResult
+        Parameters and outputs of all cases, with an `AuditWarning` if some failed or are not PASS.
+
+    Raises
+    ------
+    InputError
+        For parameters, values, outputs and options that cannot be run.
+    MachineError
+        For a folder that cannot be written, and workers that cannot be started; results so far are kept.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> pendulum = fm.Model("pendulum", run=fm.Run(t_end=1.0, step=1e-3))
+    >>> bob = pendulum.add(fm.RigidBody("bob", mass=1.0, inertia=(0.01, 0.01, 0.01), frames={"pin": (0, 0, 1.0)}))
+    >>> hinge = pendulum.add(fm.Revolute("hinge", pendulum.ground, bob["pin"], axis="y", q0=0.1))
+    >>> swings = fm.sweep(pendulum, {"joints.hinge.q0": [0.1, 0.2]}, outputs={"speed": "peak joint hinge.0 velocity"},
+    ...                   executor="threads")
+    >>> swings.outputs["speed"].round(3)
+    array([0.312, 0.622])
+    """
+    check_progress(progress)
+    for key, value in (("resume", resume), ("retry", retry), ("force", force), ("keep", keep)):
+        if not isinstance(value, bool):
+            raise InputError(f"{key}: must be True or False, not {shown(value)}")
+    if keep and folder is None:
+        raise InputError("keep: solutions are kept in a folder; give folder='sweep'")
+    if not isinstance(run, Run | None):
+        raise InputError(f"run: {shown(run)} is no Run; give fm.Run(t_end=1.0)")
+    axes = _axes(parameters, outputs)
+    study = Study(_base(model), checked_outputs(outputs), run, keep)
+    cases = [case_of(list(axes), values) for values in _design(design).points(axes)]
+    _check_values(study, axes, cases[0])
+    with contextlib.ExitStack() as stack:
+        given = None if folder is None else file_path(folder, "folder")
+        path = given or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="flexmbs-sweep-")))
+        place = stack.enter_context(SweepFolder.opened(path, resume=resume))
+        stack.enter_context(warnings.catch_warnings())
+        for kind in (AssemblyWarning, ModelWarning):  # they are among the findings of the cases
+            warnings.simplefilter("ignore", kind)
+        study = Study(_stored(study.base, path / PARTS), study.outputs, run, keep)
+        pool = made_workers(executor, workers, study)
+        _prepare(study, cases)
+        place.begin(_identity(place, study, cases[0]), force=force)
+        there = place.records()
+        left = {case.digest: case for case in cases if _is_open(there.get(case.digest), retry=retry)}
+        Schedule(place, study, pool, list(left.values())).run(Teller(progress, len(cases), len(cases) - len(left)).tell)
+        there = place.records()
+        place.gather(there.values())
+        result = result_of([there[case.digest] for case in cases], given)
+        if given is not None:
+            result.to_csv(given / TABLE)
+    _report(result)
+    return result
+
+
+class Teller:
+    """Progress of a sweep as fraction and text."""
+
+    def __init__(self, progress: Progress | None, n: int, done: int) -> None:
+        self.progress, self.n, self.done, self.before, self.failed = progress, n, done, done, 0
+        self.begun = time.perf_counter()
+
+    def tell(self, record: Record) -> None:
+        """A case is done."""
+        self.done += 1
+        self.failed += bool(record.failure)
+        if self.progress:
+            pace = (self.done - self.before) / max(time.perf_counter() - self.begun, 1e-9)
+            failed = f", {self.failed} failed" if self.failed else ""
+            self.progress(self.done / self.n, f"{self.done} of {self.n} cases{failed}, {pace:.3g}/s")
+
+
+def _base(model: object) -> Model | Build:
+    """The model, read from its file; or the function that builds it. Raises `InputError`."""
+    if isinstance(model, Model):
+        return model
+    if isinstance(model, str | os.PathLike):
+        return load(model)  # type: ignore[arg-type]
+    if callable(model):
+        return model
+    raise InputError(f"model: {shown(model)} is no Model, no path of a model file and no function that returns a model")
+
+
+def _axes(parameters: object, outputs: object) -> dict[str, Axis]:
+    """The values of each parameter. Raises `InputError`."""
+    if not isinstance(parameters, Mapping) or not parameters:
+        raise InputError('parameters: give at least one with its values, as {"joints.elbow.q0": [0.1, 0.2]}')
+    for name in parameters:
+        if not isinstance(name, str) or not name:
+            raise InputError(f"parameters: {shown(name)} is no name; give a path such as 'joints.elbow.q0'")
+        if isinstance(outputs, Mapping) and name in outputs:
+            raise InputError(f"outputs.{name}: has the name of a parameter; choose another")
+    return {name: axis_of(name, values) for name, values in parameters.items()}
+
+
+def _design(given: object) -> Design:
+    """The design. Raises `InputError`."""
+    if isinstance(given, Design):
+        return given
+    if isinstance(given, str) and given in Design.kinds and given not in DESIGNS:
+        kind = Design.kinds[given]
+        raise InputError(f"design: '{given}' needs a number of cases; give fm.{kind.__name__}(count=64)")
+    made: Design = by_name("design", given, DESIGNS)()
+    return made
+
+
+def _check_values(study: Study, axes: Mapping[str, Axis], first: Case) -> None:
+    """Raise `InputError` for parameters that do not exist and values that do not fit, all of them."""
+    problems: dict[str, None] = {}
+    try:
+        study.model(first.inputs)
+    except InputError as error:
+        problems = dict.fromkeys(error.problems)
+    if isinstance(study.base, Model):
+        model = changed(study.base, {})
+        model.run = study.run or model.run
+        for name, axis in axes.items():
+            values: Values = (axis.low, axis.high) if isinstance(axis, Range) else axis[:MOST_CHECKED]
+            for value in dict.fromkeys(values):
+                try:
+                    changed(model, {name: value})
+                except InputError as error:
+                    problems |= dict.fromkeys(error.problems)
+    if problems:
+        raise InputError(*problems)
+
+
+def _stored(base: Model | Build, folder: Path) -> Model | Build:
+    """The model with flexible bodies in files that it had in memory: not every batch carries them. Raises MachineError."""
+    if not isinstance(base, Model):
+        return base
+    made = changed(base, {})
+    for name, body in base.bodies.items():
+        if isinstance(body, FlexibleBody) and body.data is not None:
+            path = made_folder(folder).absolute() / f"{body.data.digest}.h5"
+            if not path.exists():
+                body.data.save(path)
+            made.bodies[name] = dataclasses.replace(body, data=None, file=str(path))
+    return made
+
+
+def _prepare(study: Study, cases: Sequence[Case]) -> None:
+    """The first run that can begin is laid out: its kernels are compiled once, for all. Raises `InputError` if none of the first
+    cases can."""
+    errors = []
+    for case in cases[:MOST_TRIED]:
+        try:
+            model = study.model(case.inputs)
+            prepared(model, asked(model, NOTHING), Start(), (), None)
+            return
+        except InputError as error:
+            errors.append(error)
+    raise errors[0]
+
+
+def _identity(place: SweepFolder, study: Study, first: Case) -> dict[str, Any]:
+    """What results follow from beside the parameters: a digest of the model at one point, of its parts, functions, versions.
+
+    The point is that of the record in the folder, if there is one.
+    """
+    inputs = first.inputs
+    if (place.folder / RECORD).exists():
+        with contextlib.suppress(ValueError, KeyError, TypeError, InputError):
+            inputs = dict(json.loads(read_bytes(place.folder / RECORD, MOST))["of"]["point"])
+    model = study.model(inputs)
+    bodies = {name: body.load().digest for name, body in model.bodies.items() if isinstance(body, FlexibleBody)}
+    return {
+        "point": inputs,
+        "model": hashlib.sha256(model.to_toml(complete=False).encode()).hexdigest(),
+        **{f"part of body '{name}'": digest for name, digest in bodies.items()},
+        "function": "" if isinstance(study.base, Model) else source_of(study.base),
+        "outputs": {name: described(output) for name, output in study.outputs.items()},
+        "versions": versions(),
+    }
+
+
+def _is_open(record: Record | None, *, retry: bool) -> bool:
+    return record is None or (retry and bool(record.failure))
+
+
+def _report(result: SweepResult) -> None:
+    """An `AuditWarning` about cases that are not PASS."""
+    counts = result.counts()
+    counts.pop(PASS, None)
+    if counts:
+        k = next(k for k, verdict in enumerate(result.verdict) if verdict in counts)
+        text = result.failure[k] or next(iter(result.findings[k]), "")
+        found = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
+        warnings.warn(f"sweep: of {len(result)} cases {found}; case {k}: {text}", AuditWarning, stacklevel=3)

@@ -1,0 +1,96 @@
+"""Where batches run: processes of this machine, threads, or any executor with the interface of `concurrent.futures`."""
+
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+import warnings
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from typing import Any
+
+from flexmbs.errors import AssemblyWarning, InputError, ModelWarning, shown
+
+KINDS = ("processes", "threads")
+
+
+class Workers:
+    """An executor with the number of batches that it takes at a time; its own is made anew where its processes die."""
+
+    def __init__(self, make: Callable[[], Any], size: int, *, own: bool) -> None:
+        self.make, self.size, self.own = make, size, own
+        self.executor: Any = None
+
+    def submit(self, function: Callable[..., Any], *given: Any) -> "Future[Any]":
+        """The future of a call. Raises what the executor raises."""
+        if self.executor is None:
+            self.executor = self.make()
+        return self.executor.submit(function, *given)  # type: ignore[no-any-return]
+
+    def close(self, *, now: bool = False) -> list[int | None]:
+        """No more calls until the next one makes the executor anew; those that run are ended ``now``, or waited for. Returns the
+        exit codes of its processes that have ended before."""
+        executor, self.executor = self.executor, None
+        if executor is None or not self.own:
+            return []
+        processes = list((getattr(executor, "_processes", None) or {}).values())
+        codes = [process.exitcode for process in processes]
+        executor.shutdown(wait=not now, cancel_futures=True)
+        for process in processes if now else ():
+            process.kill()
+            process.join()
+        return codes
+
+
+def made_workers(given: Any, count: int | None, study: object) -> Workers:
+    """The workers that a user asks for. Raises `InputError`."""
+    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
+        raise InputError(f"workers: must be a whole number ≥ 1, not {shown(count)}")
+    n = count or available()
+    if given == "processes":
+        check_sent(study)
+        context = multiprocessing.get_context("spawn")
+        return Workers(lambda: ProcessPoolExecutor(n, context, _begin), n, own=True)
+    if given == "threads":
+        return Workers(lambda: ThreadPoolExecutor(n, "sweep"), n, own=True)
+    if callable(getattr(given, "get_executor", None)):  # a client of dask.distributed
+        threads = count or sum(given.nthreads().values()) or 1
+        return Workers(lambda: given.get_executor(pure=False, retries=0), threads, own=False)
+    if isinstance(given, Executor):
+        return Workers(lambda: given, count or int(getattr(given, "_max_workers", n) or n), own=False)
+    raise InputError(
+        f"executor: unknown {shown(given)}; give {' or '.join(map(repr, KINDS))}, an executor of concurrent.futures, or a client "
+        "of dask.distributed"
+    )
+
+
+def available() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def check_sent(study: object) -> None:
+    """Raise `InputError` for a study that cannot be sent to another process."""
+    try:
+        pickle.dumps(study)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise InputError(
+            f"executor: 'processes' cannot be sent the model or its outputs ({error}); define functions at the top of a module, "
+            "or take executor='threads'"
+        ) from None
+
+
+def _begin() -> None:
+    """A process begins: it leaves interrupts to its parent, ends with it, and does not repeat the warnings that results hold."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for kind in (AssemblyWarning, ModelWarning):
+        warnings.simplefilter("ignore", kind)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -1,0 +1,61 @@
+"""The machine of the tests of sweeps, in a module that processes import, and functions that misbehave."""
+
+import os
+import pathlib
+import signal
+import time
+from typing import Any
+
+import flexmbs as fm
+
+RUN = fm.Run(t_end=0.05, step=1e-3, output_step=0.01)
+SPEED = {"speed": "peak joint hinge.0 velocity"}
+
+
+def pendulum(q0: float = 0.1, mass: float = 1.0) -> fm.Model:
+    """A pendulum with a spring and a frame."""
+    model = fm.Model("pendulum", run=RUN)
+    inertia = (0.01, 0.01, 0.01)
+    bob = model.add(fm.RigidBody("bob", mass=mass, inertia=inertia, frames={"pin": (0, 0, 1.0), "low": (0, 0, -0.1)}))
+    hinge = model.add(fm.Revolute("hinge", model.ground, bob["pin"], axis="y", q0=q0))
+    model.add(fm.JointTorque("motor", hinge, fm.PD(kp=2.0, kd=0.1, reference=0.3)))
+    return model
+
+
+def slow(q0: float, seconds: float = 0.3) -> fm.Model:
+    """One that takes a while to build."""
+    time.sleep(seconds)
+    return pendulum(q0)
+
+
+def deadly(q0: float) -> fm.Model:
+    """One whose build kills its process."""
+    if q0 == 0.3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return pendulum(q0)
+
+
+def deadly_once(q0: float) -> fm.Model:
+    """One that kills its process the first time."""
+    path = pathlib.Path(os.environ["SWEEP_MARKS"]) / "mark"
+    if q0 == 0.2 and not path.exists():
+        path.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return pendulum(q0)
+
+
+def refusing(q0: float) -> fm.Model:
+    """One whose build fails for some values."""
+    if q0 > 0.25:
+        raise RuntimeError(f"no pendulum at {q0}")
+    return pendulum(q0)
+
+
+def last_angle(solution: fm.Solution) -> float:
+    """An output that is a function."""
+    return float(solution.q[-1, 0])
+
+
+def nothing(solution: Any) -> float:
+    """An output that is no number."""
+    return float("nan")

@@ -1,0 +1,294 @@
+"""Sweeps: each case is the run of `simulate`, bitwise; what is done is done once; failures are rows."""
+
+import csv
+import errno
+import itertools
+import math
+import os
+import pathlib
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from swinging import RUN, SPEED, last_angle, nothing, pendulum, refusing
+
+import flexmbs as fm
+from flexmbs.studies.sweeps import sweep as module
+from flexmbs.studies.sweeps.parameters import changed
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "trajectories"))
+from disks import Failing
+
+ANGLES = [0.1, 0.2, 0.3]
+LINUX = pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No second runs."""
+    monkeypatch.setattr("flexmbs.audit.audit.second_run", lambda solution, run: [])
+
+
+def sweep(parameters: dict[str, Any] | None = None, model: Any = None, **options: Any) -> fm.SweepResult:
+    """A small sweep in threads."""
+    given = {"outputs": SPEED, "executor": "threads", "workers": 2} | options
+    return fm.sweep(pendulum() if model is None else model, parameters or {"joints.hinge.q0": ANGLES}, **given)
+
+
+def test_each_case_is_the_run_of_simulate(tmp_path: pathlib.Path) -> None:
+    found = sweep({"joints.hinge.q0": ANGLES, "bodies.bob.mass": [1.0, 2.0]}, outputs=SPEED | {"end": last_angle}, keep=True,
+                  folder=tmp_path / "s")  # fmt: skip
+    assert found.verdict == 6 * ("PASS",)
+    assert found.units == {"speed": "rad/s", "end": ""}
+    for k, (angle, mass) in enumerate(itertools.product(ANGLES, (1.0, 2.0))):
+        alone = fm.simulate(pendulum(angle, mass))
+        assert (found.parameters["joints.hinge.q0"][k], found.parameters["bodies.bob.mass"][k]) == (angle, mass)
+        assert found.outputs["end"][k] == alone.q[-1, 0]
+        assert found.outputs["speed"][k] == abs(alone.joint("hinge").velocity).max()
+        kept = fm.Solution.load(found.solution_file(k))
+        for name, values in kept.trajectory._asdict().items():
+            assert values.tobytes() == getattr(alone.trajectory, name).tobytes(), name
+
+
+def test_functions_build_models_and_paths_change_them() -> None:
+    found = sweep({"q0": [0.1, 0.2], "forces.motor.law.kp": [1.0, 3.0]}, pendulum, design="list", outputs={"end": last_angle})
+    for k, (angle, gain) in enumerate(((0.1, 1.0), (0.2, 3.0))):
+        model = pendulum(angle)
+        model.forces["motor"] = fm.JointTorque("motor", "hinge", fm.PD(kp=gain, kd=0.1, reference=0.3))
+        assert found.outputs["end"][k] == fm.simulate(model).q[-1, 0]
+
+
+@pytest.mark.parametrize(
+    "path, value, read",
+    [
+        ("bodies.bob.frames.low.position.2", -0.2, lambda model: model.bodies["bob"].frames["low"].position[2]),
+        ("bodies.bob.inertia.0.0", 0.011, lambda model: model.bodies["bob"].inertia[0][0]),
+        ("forces.motor.law.reference", 0.4, lambda model: model.forces["motor"].law.reference.value),
+        ("gravity.2", -1.6, lambda model: model.gravity[2]),
+        ("run.step", 1e-4, lambda model: model.run.step),
+    ],
+)
+def test_parameters_are_the_keys_of_model_files(path: str, value: float, read: Any) -> None:
+    model = pendulum()
+    before = model.to_toml()
+    made = changed(model, {path: value})
+    assert read(made) == value
+    assert model.to_toml() == before
+
+
+def points(design: Any, **axes: Any) -> np.ndarray:
+    return np.array(design.points(axes), float)
+
+
+def test_designs() -> None:
+    grid = points(fm.Grid(), a=(1.0, 2.0), b=fm.Range(0.0, 1.0, count=3))
+    np.testing.assert_array_equal(grid, [(1, 0), (1, 0.5), (1, 1), (2, 0), (2, 0.5), (2, 1)])
+    ratios = points(fm.Listed(), a=fm.Range(1.0, 100.0, count=3, log=True))[:, 0]
+    np.testing.assert_allclose(ratios, [1.0, 10.0, 100.0], rtol=1e-15)
+    n = 10
+    latin = points(fm.LatinHypercube(count=n, seed=3), a=fm.Range(2.0, 4.0), b=(5.0, 6.0))
+    np.testing.assert_array_equal(np.sort(((latin[:, 0] - 2.0) / 2.0 * n).astype(int)), np.arange(n))
+    assert (latin[:, 1] == 5.0).sum() == n // 2  # both values equally often
+    np.testing.assert_array_equal(latin, points(fm.LatinHypercube(count=n, seed=3), a=fm.Range(2.0, 4.0), b=(5.0, 6.0)))
+    few, many = (points(fm.Sobol(count=count), a=fm.Range(0.0, 1.0), b=fm.Range(0.0, 1.0)) for count in (16, 64))
+    np.testing.assert_array_equal(few, many[:16])
+    cells = {(int(4 * a), int(4 * b)) for a, b in few}
+    assert len(cells) == 16  # one point in each cell
+
+
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({"joints.hing.q0": [1.0]}, r"joints.hing.q0 = 1.0: joints have no 'hing'; did you mean 'hinge'\?"),
+    ({"joints.hinge.angle": [1.0]}, "joints.hinge.angle = 1.0: has no key 'angle'; known: "),
+    ({"joint.hinge.q0": [1.0]}, r"begins with no part of a model; did you mean 'joints'\?"),
+    ({"joints.hinge": [1.0]}, "is a whole revolute; name one of its keys: "),
+    ({"bodies.bob.com.3": [1.0]}, "has the places 0 … 2, not '3'"),
+    ({"bodies.bob.mass.0": [1.0]}, "is 1.0, which has no parts; remove '.0'"),
+    ({"bodies.bob.mass": [1.0, "heavy"]}, "bodies.bob.mass = 'heavy': must be a number, not 'heavy'"),
+    ({"bodies.bob.mass": [1.0, -2.0]}, "bodies.bob.mass = -2.0: must be >= 0, not -2"),
+    ({"bodies.bob.mass": [1.0, math.nan]}, "parameters.bodies.bob.mass: its value 2 is nan; give finite numbers"),
+    ({"bodies.bob.mass": []}, "parameters.bodies.bob.mass: has no values; give at least one"),
+    ({"bodies.bob.mass": 3.0}, r"3.0 is no list of values; give \[1.0, 2.0\], or fm.Range\(1.0, 2.0\)"),
+    ({"bodies.bob.mass": [None]}, "its value 1 is None; give numbers"),
+    ({"bodies.bob.mass": fm.Range(1.0, 2.0)}, "a grid needs the number of values of the range; give it a count"),
+    ({3: [1.0]}, "parameters: 3 is no name"),
+    ({"q0": [1.0]}, "q0 = 1.0: begins with no part of a model"),
+    ({"run.t_end": [1.0, 0.0]}, r"run.t_end = 0.0: must be > 0"),
+    ({"speed": [1.0]}, "outputs.speed: has the name of a parameter; choose another"),
+]
+
+
+@pytest.mark.parametrize("parameters, text", BAD, ids=[text[:40] for _, text in BAD])
+def test_wrong_parameters(parameters: dict[str, Any], text: str, tmp_path: pathlib.Path) -> None:
+    with pytest.raises(fm.InputError, match=text) as found:
+        sweep(parameters, folder=tmp_path / "s")
+    assert len(found.value.problems) == 1
+    assert not (tmp_path / "s").exists()
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"outputs": {}}, "outputs: give at least one by its name"),
+    ({"outputs": {"a": "largest joint hinge.0 velocity"}}, "outputs.a: begins with 'largest'; it begins with one of first, last"),
+    ({"outputs": {"a": "max"}}, "outputs.a: names no channel"),
+    ({"outputs": {"a": 3}}, "outputs.a: 3 is neither a text such as"),
+    ({"outputs": {"": "max x"}}, "outputs: '' is no name"),
+    ({"outputs": {"a": "max joint hing.0 velocity"}}, r"outputs.a: signal: .* did you mean 'joint hinge.0 velocity'\?"),
+    ({"design": "sobol"}, r"design: 'sobol' needs a number of cases; give fm.Sobol\(count=64\)"),
+    ({"design": "gird"}, "design: unknown 'gird'; known: grid, list"),
+    ({"executor": "cloud"}, "executor: unknown 'cloud'; give 'processes' or 'threads'"),
+    ({"workers": 0}, "workers: must be a whole number"),
+    ({"run": {"t_end": 1.0}}, "run: .* is no Run"),
+    ({"run": fm.Run(t_end=0.05, formalism="euler")}, "formalism: unknown 'euler'"),
+    ({"keep": True}, "keep: solutions are kept in a folder"),
+    ({"resume": 1}, "resume: must be True or False"),
+    ({"executor": "processes", "outputs": {"a": lambda solution: 1.0}}, "executor: 'processes' cannot be sent the model"),
+]
+
+
+@pytest.mark.parametrize("options, text", WRONG, ids=[text[:40] for _, text in WRONG])
+def test_wrong_options(options: dict[str, Any], text: str) -> None:
+    with pytest.raises(fm.InputError, match=text):
+        sweep(**options)
+
+
+def test_wrong_designs_and_models() -> None:
+    for make, text in (
+        (lambda: fm.Range(2.0, 1.0), "Range.high: must be above low = 2, not 1"),
+        (lambda: fm.Range(0.0, 1.0, log=True), "Range.low: must be > 0 in a logarithmic range, not 0"),
+        (lambda: fm.Range(0.0, math.inf), "Range.high: must be finite"),
+        (lambda: fm.LatinHypercube(count=0), "LatinHypercube.count: must be within 1 … 1000000, not 0"),
+        (lambda: fm.Sobol(count=100), "must be a power of two, in which Sobol points are balanced, not 100: 64 or 128"),
+        (lambda: sweep({"q0": [1.0], "b": [1.0, 2.0]}, pendulum, design="list"), "b: has 2 values, 'q0' has 1; a list needs"),
+        (lambda: sweep({"angle": [1.0]}, pendulum), r"parameters: pendulum\(angle\): got an unexpected .* arguments"),
+        (lambda: sweep({"a": [1.0]}, lambda a: 3), "model: the function returned 3; return a Model"),
+        (lambda: sweep(model=3), "model: 3 is no Model"),
+        (lambda: sweep({"joints.hinge.q0": list(range(1001)), "bodies.bob.mass": list(range(1001))}), "1002001 cases; at most"),
+        (lambda: fm.SweepResult.load("nowhere"), "nowhere: holds no sweep"),
+    ):
+        with pytest.raises(fm.InputError, match=text):
+            make()
+
+
+def test_failures_are_rows_with_their_messages() -> None:
+    with pytest.warns(fm.AuditWarning, match=r"sweep: of 3 cases 1 failed; case 2: RuntimeError: no pendulum at 0.3"):
+        found = sweep({"q0": ANGLES}, refusing)
+    assert found.verdict == ("PASS", "PASS", "failed")
+    assert found.failure == ("", "", "RuntimeError: no pendulum at 0.3")
+    assert np.isnan(found.outputs["speed"]).tolist() == [False, False, True]
+    with pytest.warns(fm.AuditWarning, match=r"1 failed; case 1: .*smaller steps|1 failed; case 1: "):
+        found = sweep({"forces.motor.law.kd": [0.1, -1e9]})
+    assert found.verdict[0] == "PASS"
+    with pytest.warns(fm.AuditWarning, match="outputs.a: is nan; return a finite number"):
+        assert sweep(outputs={"a": nothing}).counts() == {"failed": 3}
+
+
+def test_what_is_done_is_not_done_again(tmp_path: pathlib.Path) -> None:
+    first = sweep(folder=tmp_path / "s")
+    with pytest.raises(fm.InputError, match="holds a sweep; continue it with --resume"):
+        sweep(folder=tmp_path / "s")
+    more = sweep({"joints.hinge.q0": [*ANGLES, 0.4]}, folder=tmp_path / "s", resume=True)
+    np.testing.assert_array_equal(more.seconds[:3], first.seconds)  # the same runs
+    np.testing.assert_array_equal(more.outputs["speed"][:3], first.outputs["speed"])
+    assert len(fm.SweepResult.load(tmp_path / "s")) == 4
+    with pytest.warns(fm.AuditWarning):
+        failed = sweep({"q0": ANGLES}, refusing, folder=tmp_path / "f")
+    with pytest.warns(fm.AuditWarning):
+        again = sweep({"q0": ANGLES}, refusing, folder=tmp_path / "f", resume=True)
+    assert again.seconds.tolist() == failed.seconds.tolist()
+    with pytest.warns(fm.AuditWarning):
+        retried = sweep({"q0": ANGLES}, refusing, folder=tmp_path / "f", resume=True, retry=True)
+    assert retried.seconds[0] == failed.seconds[0]
+
+
+def test_a_folder_is_not_taken_for_another_sweep(tmp_path: pathlib.Path) -> None:
+    sweep(folder=tmp_path / "s")
+    with pytest.raises(fm.InputError, match=r"model was .* resume with what the sweep began with, or with --force"):
+        sweep(model=pendulum(mass=2.0), folder=tmp_path / "s", resume=True)
+    with pytest.raises(fm.InputError, match=r"outputs.speed was"):
+        sweep(outputs={"speed": "max joint hinge.0 velocity"}, folder=tmp_path / "s", resume=True)
+    with pytest.raises(fm.InputError, match="model was"):
+        sweep(run=fm.Run(t_end=0.04, step=1e-3), folder=tmp_path / "s", resume=True)
+    sweep(model=pendulum(q0=0.7), folder=tmp_path / "s", resume=True)  # its value is a parameter's
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "notes.txt").write_text("mine")
+    with pytest.raises(fm.InputError, match="holds other files and no sweep"):
+        sweep(folder=tmp_path / "other")
+    with pytest.raises(fm.InputError, match="is a file"):
+        sweep(folder=tmp_path / "other" / "notes.txt")
+    with module.SweepFolder.opened(tmp_path / "s", resume=True), pytest.raises(fm.InputError, match="another run is writing it"):
+        sweep(folder=tmp_path / "s", resume=True)
+
+
+SLOW = [pytest.param(number, marks=pytest.mark.slow) for number in (errno.EIO, errno.EROFS)]
+
+
+@LINUX
+@pytest.mark.parametrize("number", [errno.ENOSPC, *SLOW])
+def test_disks_that_fail_at_any_call(number: int, tmp_path: pathlib.Path) -> None:
+    """From its k-th call on the disk fails, for every k: one message, what was told stays, and the sweep goes on later."""
+    whole = sweep(workers=1)
+    for k in itertools.count(1):
+        folder, error, told = tmp_path / f"s{k}", None, [0]
+        folder.mkdir()
+        with pytest.MonkeyPatch.context() as patch:
+            Failing(folder, patch, k, number)
+            try:
+                sweep(folder=folder, workers=1, progress=lambda part, text, told=told: told.append(round(3 * part)))
+            except fm.MachineError as found:
+                error = str(found)
+        if error is None:
+            break
+        assert os.strerror(number) in error
+        if (folder / "sweep.json").exists():
+            assert len(fm.SweepResult.load(folder)) >= max(told)
+        np.testing.assert_array_equal(sweep(folder=folder, resume=True).outputs["speed"], whole.outputs["speed"])
+    assert k > 10
+
+
+def test_tables(tmp_path: pathlib.Path) -> None:
+    with pytest.warns(fm.AuditWarning):
+        found = sweep({"q0": ANGLES}, refusing, folder=tmp_path / "s")
+    with open(tmp_path / "s" / "table.csv", newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["q0"]) for row in rows] == ANGLES
+    assert [row["speed [rad/s]"] for row in rows] == [
+        repr(float(found.outputs["speed"][0])),
+        repr(float(found.outputs["speed"][1])),
+        "",
+    ]
+    assert rows[2]["failure"] == "RuntimeError: no pendulum at 0.3"
+    assert "3 cases (1 failed, 2 PASS), q0 → speed" in repr(found)
+    with pytest.raises(fm.InputError, match="case 0: its solution was not kept"):
+        found.solution_file(0)
+
+
+def test_tables_of_other_packages() -> None:
+    pytest.importorskip("pandas")
+    pytest.importorskip("xarray")
+    found = sweep()
+    frame = found.to_dataframe()
+    np.testing.assert_array_equal(frame["speed"], found.outputs["speed"])
+    assert frame.attrs["units"] == {"speed": "rad/s"}
+    data = found.to_xarray()
+    np.testing.assert_array_equal(data["joints.hinge.q0"], ANGLES)
+    assert data["speed"].attrs == {"units": "rad/s"}
+
+
+def test_bodies_in_memory_are_written_once(tmp_path: pathlib.Path) -> None:
+    import preprocess as pp
+
+    bar = pp.reduce(
+        pp.box_mesh((0.4, 0.02, 0.02), (4, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0),
+        interfaces={"root": pp.Rigid("x0")}, method=pp.CraigBampton(modes=2), reference="root",
+    )  # fmt: skip
+
+    def beam(stiffening: bool = True) -> fm.Model:
+        model = fm.Model("beam", run=RUN)
+        body = model.add(fm.FlexibleBody("bar", data=bar, stiffening=stiffening))
+        model.add(fm.Revolute("hinge", model.ground, body["root"], axis="y"))
+        return model
+
+    found = sweep({"bodies.bar.stiffening": [True, False]}, beam(), folder=tmp_path / "s", outputs={"end": last_angle})
+    assert [path.name for path in (tmp_path / "s" / "parts").iterdir()] == [f"{bar.digest}.h5"]
+    for k, value in enumerate((True, False)):
+        assert found.outputs["end"][k] == fm.simulate(beam(value)).q[-1, 0]
