@@ -100,6 +100,7 @@ def sweep(
     retry: Annotated[bool, typer.Option("--retry", help="With --resume: also the cases that failed.")] = False,
     force: Annotated[bool, typer.Option("--force", help="With --resume: though model, outputs or versions differ.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the solution of each case.")] = False,
+    report: Annotated[Path | None, typer.Option("--report", help="Write the page of the results (HTML) here.")] = None,
     workers: Annotated[int | None, typer.Option("--workers", min=1, help="Number of processes; default: processors.")] = None,
     threads: Annotated[bool, typer.Option("--threads", help="Threads instead of processes.")] = False,
     scheduler: Annotated[str | None, typer.Option("--scheduler", help="Address of a scheduler of dask.distributed.")] = None,
@@ -111,7 +112,7 @@ def sweep(
     from flexmbs.command.sweep import How
     from flexmbs.command.sweep import sweep as command
 
-    how = How(resume, retry, force, keep, threads, workers, scheduler)
+    how = How(resume, retry, force, keep, threads, workers, scheduler, report)
     access = {"allow_outside": allow_outside, "allow_code": allow_code}
     raise typer.Exit(command(study, folder, how, as_json=as_json, access=access))
 

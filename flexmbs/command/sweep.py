@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flexmbs.console.messages import note, progress_bar, put, put_json
 from flexmbs.errors import AuditWarning, MachineError, SolverError
+from flexmbs.files.kinds import PAGE
+from flexmbs.files.reserve import reserved
 
 if TYPE_CHECKING:
     from flexmbs.studies.sweeps.table import SweepResult
@@ -23,6 +25,7 @@ class How(NamedTuple):
     threads: bool = False
     workers: int | None = None
     scheduler: str | None = None
+    report: Path | None = None
 
 
 def sweep(path: Path, folder: Path | None, how: How, *, as_json: bool, access: dict[str, bool]) -> int:
@@ -34,13 +37,15 @@ def sweep(path: Path, folder: Path | None, how: How, *, as_json: bool, access: d
 
     study, target = read_study(path, **access), folder or path.with_suffix("")
     executor = _client(how.scheduler) if how.scheduler else "threads" if how.threads else "processes"
-    with progress_bar(f"sweep {path.stem}") as progress, warnings.catch_warnings():
+    with reserved((how.report, PAGE)), progress_bar(f"sweep {path.stem}") as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", AuditWarning)  # reported with the results
         result = run(
             study.model, study.parameters, design=study.design, outputs=study.outputs, run=study.run, folder=target,
             resume=how.resume, retry=how.retry, force=how.force, keep=how.keep, executor=executor, workers=how.workers,
             progress=progress,
         )  # fmt: skip
+        if how.report is not None:
+            result.report(how.report, name=path.stem)
     _print(result, target, as_json=as_json)
     return SolverError.exit_code if {FAILED, FAIL} & set(result.counts()) else 0
 

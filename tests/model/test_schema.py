@@ -163,4 +163,4 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call("part", "-o", tmp_path / "part.json") == 0
     assert json.loads((tmp_path / "part.json").read_text(encoding="utf-8")) == json.loads(json.dumps(part_schema()))
     assert call("body") == 2
-    assert capsys.readouterr().err.strip() == "error: schema: unknown kind of file 'body'; known: model, part"
+    assert capsys.readouterr().err.strip() == "error: schema: unknown kind of file 'body'; known: model, part, sweep"

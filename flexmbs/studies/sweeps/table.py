@@ -17,9 +17,11 @@ from flexmbs.errors import InputError
 from flexmbs.exports.data_frames import optional
 from flexmbs.files.output import cell, write_text
 from flexmbs.files.paths import file_path
+from flexmbs.report.sweep_page import Cases, sweep_page
 from flexmbs.studies.sweeps.batch import Record
 from flexmbs.studies.sweeps.folder import RECORD, SOLUTIONS, records_in
 from flexmbs.system.check import FAIL, PASS, WARN
+from flexmbs.system.trajectory import provenance
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -129,6 +131,17 @@ class SweepResult:
         outputs |= {"failure": ("case", list(self.failure))}
         result: Dataset = xarray.Dataset(outputs, {**coordinates, "digest": ("case", list(self.case))})
         return result
+
+    def report(self, path: str | os.PathLike[str], *, name: str = "") -> None:
+        """A page with parallel coordinates, scatter plots, response surfaces, messages and the table, at ``path``.
+
+        name: its heading, by default that of the folder. Raises `InputError`, `MachineError`.
+        """
+        text = [failure or next(iter(found), "") for failure, found in zip(self.failure, self.findings)]
+        heading = name or (self.folder.resolve().name if self.folder else "Sweep")
+        cases = Cases(heading, self.parameters, self.outputs, self.units, self.verdict, text, self.seconds, self.counts())
+        origin = provenance()
+        write_text(path, sweep_page(cases, version=origin["flexmbs"], date=origin["date"]))
 
     def counts(self) -> dict[str, int]:
         """Number of cases by verdict, the worst first."""

@@ -1,0 +1,180 @@
+"""Drawings of a sweep in SVG: parallel coordinates, scatter plots, maps of response surfaces.
+
+Lines and points of a case carry its number, ``data-k``, by which the script of the page finds them; colours are classes h0 … h7
+from the smallest value to the largest.
+"""
+
+import html
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmbs.page.html import number
+from flexmbs.page.panels import ticks
+from flexmbs.report.response_surface import FloatArray, Surface
+
+WIDTH, HEIGHT = 1000, 330  # user units, of the parallel coordinates
+SIDE, TOP, BOTTOM = 70, 34, 14
+SMALL, MARGIN_LEFT, MARGIN_BOTTOM = 240, 52, 34  # of a scatter plot and of a map
+SHADES = 8
+CELLS = 24  # of a map along each side
+LABELS = 6
+
+
+class Column(NamedTuple):
+    """An axis: its name, unit, values of the cases; for values that are no numbers their texts, and their places as values."""
+
+    name: str
+    unit: str
+    values: FloatArray
+    texts: tuple[str, ...] = ()
+    log: bool = False
+
+    @property
+    def heading(self) -> str:
+        return f"{self.name} [{self.unit}]" if self.unit else self.name
+
+    def place(self, values: FloatArray) -> FloatArray:
+        """Values on the axis, 0 … 1."""
+        a, b = self.ends
+        given, low, high = (np.log(each) if self.log else each for each in (values, a, b))
+        return np.asarray((given - low) / ((high - low) or 1.0))
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The smallest and the largest value; a little around a single one."""
+        good = self.values[np.isfinite(self.values)]
+        a, b = (float(good.min()), float(good.max())) if len(good) else (0.0, 1.0)
+        return (a, b) if b > a else (a - 0.5, b + 0.5)
+
+    def marks(self) -> list[tuple[float, str]]:
+        """Places on the axis, 0 … 1, with texts."""
+        if self.texts:
+            return [(float(self.place(np.array(float(k)))), text) for k, text in enumerate(self.texts)]
+        a, b = self.ends
+        if self.log:
+            decades = range(int(np.floor(np.log10(a))), int(np.ceil(np.log10(b))) + 1)
+            nice = [digit * 10.0**k for k in decades for digit in ((1.0, 2.0, 5.0) if len(decades) <= 4 else (1.0,))]
+        else:
+            nice = ticks(a, b, LABELS)
+        shown = [value for value in nice if a <= value <= b]
+        shown = shown if len(shown) > 1 else [a, b]
+        return [(float(self.place(np.array(value))), number(float(f"{value:.3g}"))) for value in shown]
+
+
+def column(name: str, unit: str, values: np.ndarray) -> Column:
+    """The axis of a parameter or an output; logarithmic for parameters of equal ratios over more than a decade."""
+    if values.dtype == object:
+        texts = tuple(dict.fromkeys(map(str, values)))
+        return Column(name, unit, np.array([texts.index(str(value)) for value in values], float), texts)
+    levels = np.unique(values[np.isfinite(values)])
+    decades = len(levels) > 2 and levels[0] > 0.0 and levels[-1] > 10.0 * levels[0]
+    middle = np.median(levels) if decades else 0.0
+    log = decades and abs(np.log(middle) - 0.5 * np.log(levels[0] * levels[-1])) < abs(np.log(middle / levels.mean()))
+    return Column(name, unit, values, log=bool(log))
+
+
+def shades(values: FloatArray) -> list[str]:
+    """The colour of each case by its value."""
+    low, high = np.nanmin(values), np.nanmax(values)
+    parts = (values - low) / ((high - low) or 1.0)
+    return [f"h{min(int(part * SHADES), SHADES - 1)}" if np.isfinite(part) else "none" for part in parts]
+
+
+def parallel(columns: Sequence[Column], cases: Sequence[int], colours: Sequence[str]) -> str:
+    """Parallel coordinates of the cases; those without a value of an axis are left out."""
+    gap = (WIDTH - 2 * SIDE) / max(len(columns) - 1, 1)
+    x = [SIDE + gap * k for k in range(len(columns))]
+    y = [TOP + (HEIGHT - TOP - BOTTOM) * (1.0 - each.place(each.values)) for each in columns]
+    parts = []
+    for k in cases:
+        if all(np.isfinite(places[k]) for places in y):
+            points = " ".join(f"{a:.1f},{places[k]:.1f}" for a, places in zip(x, y))
+            parts.append(f'<polyline class="case {colours[k]}" data-k="{k}" points="{points}"/>')
+    for a, each in zip(x, columns):
+        parts.append(f'<path class="axis" d="M{a:.1f} {TOP}V{HEIGHT - BOTTOM}"/>')
+        for place, text in each.marks():
+            at = TOP + (HEIGHT - TOP - BOTTOM) * (1.0 - place)
+            parts.append(f'<text class="tick" x="{a + 6:.1f}" y="{at + 4:.1f}">{html.escape(text)}</text>')
+        parts.append(f'<text class="head middle" x="{a:.1f}" y="14">{html.escape(_short(each.heading, gap))}</text>')
+        parts.append(f'<rect class="band" data-axis="{html.escape(each.name)}" x="{a - 12:.1f}" y="{TOP}" width="24" '
+                     f'height="{HEIGHT - TOP - BOTTOM}"/>')  # fmt: skip
+    return _svg(WIDTH, HEIGHT, "Parallel coordinates of all cases", parts, kind="parallel")
+
+
+def scatter(across: Column, up: Column, cases: Sequence[int], colours: Sequence[str]) -> str:
+    """One output over one parameter."""
+    parts = _frame(across, up)
+    x, y = _x(across.place(across.values)), _y(up.place(up.values))
+    for k in cases:
+        if np.isfinite(x[k]) and np.isfinite(y[k]):
+            parts.append(f'<circle class="case {colours[k]}" data-k="{k}" cx="{x[k]:.1f}" cy="{y[k]:.1f}" r="2.6"/>')
+    return _svg(SMALL, SMALL, f"{up.name} over {across.name}", parts)
+
+
+def surface_map(surface: Surface, axes: tuple[int, int], columns: Sequence[Column], output: Column) -> str:
+    """The surface of the places on the axes over two of them, the others at their centres, in the colours of the output's values,
+    with the cases."""
+    across, up = columns[axes[0]], columns[axes[1]]
+    u = (np.arange(CELLS) + 0.5) / CELLS
+    points = np.tile(surface.centre, (CELLS * CELLS, 1))
+    grid = np.meshgrid(u, u, indexing="xy")
+    for axis, part in zip(axes, grid):
+        points[:, axis] = part.ravel()
+    values = surface(points)
+    fit = (np.abs(points - surface.centre) <= surface.half + 0.5 / CELLS).all(axis=1)  # not beyond the cases that have the output
+    low, high = output.ends
+    side = (SMALL - MARGIN_LEFT - 8) / CELLS
+    parts = []
+    for a, b, value in zip(grid[0].ravel()[fit], grid[1].ravel()[fit], values[fit]):
+        shade = min(max(int((value - low) / (high - low) * SHADES), 0), SHADES - 1)
+        x, y = _x(np.array(a - 0.5 / CELLS)), _y(np.array(b + 0.5 / CELLS))
+        parts.append(f'<rect class="cell h{shade}" x="{x:.1f}" y="{y:.1f}" width="{side + 0.3:.1f}" height="{side + 0.3:.1f}"/>')
+    parts += _frame(across, up)
+    for x, y in zip(_x(across.place(across.values)), _y(up.place(up.values))):
+        parts.append(f'<circle class="spot" cx="{x:.1f}" cy="{y:.1f}" r="1.6"/>')
+    return _svg(SMALL, SMALL, f"{output.name} over {across.name} and {up.name}", parts)
+
+
+def scale(output: Column) -> str:
+    """The colours of an output from its smallest value to its largest."""
+    a, b = output.ends
+    cells = "".join(f'<rect class="cell h{k}" x="{k * 20}" y="0" width="20.3" height="10"/>' for k in range(SHADES))
+    ends = f'<text x="0" y="24">{number(a)}</text><text class="end" x="{20 * SHADES}" y="24">{number(b)}</text>'
+    return _svg(20 * SHADES, 28, f"Colours of {output.name}", [cells, ends], kind="scale")
+
+
+def _frame(across: Column, up: Column) -> list[str]:
+    """Grid, ticks and names of a small plot."""
+    parts = []
+    for place, text in across.marks():
+        x = float(_x(np.array(place)))
+        parts.append(f'<path class="grid" d="M{x:.1f} 8V{SMALL - MARGIN_BOTTOM}"/>')
+        parts.append(f'<text class="middle" x="{x:.1f}" y="{SMALL - MARGIN_BOTTOM + 13}">{html.escape(_short(text, 50))}</text>')
+    for place, text in up.marks():
+        y = float(_y(np.array(place)))
+        parts.append(f'<path class="grid" d="M{MARGIN_LEFT} {y:.1f}H{SMALL - 8}"/>')
+        parts.append(f'<text class="end" x="{MARGIN_LEFT - 5}" y="{y + 4:.1f}">{html.escape(_short(text, 48))}</text>')
+    name = html.escape(_short(across.heading, 190))
+    parts.append(f'<text class="head middle" x="{(SMALL + MARGIN_LEFT) / 2}" y="{SMALL - 4}">{name}</text>')
+    return parts
+
+
+def _x(place: FloatArray) -> FloatArray:
+    return MARGIN_LEFT + 6 + place * (SMALL - MARGIN_LEFT - 20)
+
+
+def _y(place: FloatArray) -> FloatArray:
+    return SMALL - MARGIN_BOTTOM - 6 - place * (SMALL - MARGIN_BOTTOM - 20)
+
+
+def _short(text: str, width: float) -> str:
+    """A text for a width in user units: its end, where it is too long."""
+    most = max(int(width / 6.5), 4)
+    return text if len(text) <= most else f"…{text[-most + 1 :]}"
+
+
+def _svg(width: float, height: float, label: str, parts: Sequence[str], kind: str = "small") -> str:
+    head = f'<svg class="{kind}" viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{html.escape(label)}">'
+    return f"{head}{''.join(parts)}</svg>"
