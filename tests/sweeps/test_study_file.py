@@ -114,7 +114,7 @@ def test_exit_code_of_failed_cases(tmp_path: pathlib.Path, capsys: pytest.Captur
         (("[outputs]", '[design]\nkind = "cube"\n[outputs]'), "study.toml:8: design.kind: unknown kind 'cube'; known: grid, "),
         (("peak joint", "top joint"), "outputs.speed: begins with 'top'"),
         (("step = 1e-3", "stp = 1e-3"), "study.toml:11: run.stp: unknown key; did you mean 'step'?"),
-        (("bodies.bob", "bodies.bop"), "bodies.bop.mass = 1.0: bodies have no 'bop'; did you mean 'bob'?"),
+        (("bodies.bob", "bodies.bop"), "bodies.bop.mass: 'bop' is not in bodies; did you mean 'bob'?"),
         (('"bodies.bob.mass" = ', '"joints.hinge.q0" = '), "parameters.'joints.hinge.q0': is given twice; keep one"),
     ],
 )

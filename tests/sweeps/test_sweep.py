@@ -15,7 +15,6 @@ from swinging import RUN, SPEED, last_angle, nothing, pendulum, refusing
 
 import flexmbs as fm
 from flexmbs.studies.sweeps import sweep as module
-from flexmbs.studies.sweeps.parameters import changed
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "trajectories"))
 from disks import Failing
@@ -59,24 +58,6 @@ def test_functions_build_models_and_paths_change_them() -> None:
         assert found.outputs["end"][k] == fm.simulate(model).q[-1, 0]
 
 
-@pytest.mark.parametrize(
-    "path, value, read",
-    [
-        ("bodies.bob.frames.low.position.2", -0.2, lambda model: model.bodies["bob"].frames["low"].position[2]),
-        ("bodies.bob.inertia.0.0", 0.011, lambda model: model.bodies["bob"].inertia[0][0]),
-        ("forces.motor.law.reference", 0.4, lambda model: model.forces["motor"].law.reference.value),
-        ("gravity.2", -1.6, lambda model: model.gravity[2]),
-        ("run.step", 1e-4, lambda model: model.run.step),
-    ],
-)
-def test_parameters_are_the_keys_of_model_files(path: str, value: float, read: Any) -> None:
-    model = pendulum()
-    before = model.to_toml()
-    made = changed(model, {path: value})
-    assert read(made) == value
-    assert model.to_toml() == before
-
-
 def points(design: Any, **axes: Any) -> np.ndarray:
     return np.array(design.points(axes), float)
 
@@ -98,22 +79,21 @@ def test_designs() -> None:
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
-    ({"joints.hing.q0": [1.0]}, r"joints.hing.q0 = 1.0: joints have no 'hing'; did you mean 'hinge'\?"),
-    ({"joints.hinge.angle": [1.0]}, "joints.hinge.angle = 1.0: has no key 'angle'; known: "),
-    ({"joint.hinge.q0": [1.0]}, r"begins with no part of a model; did you mean 'joints'\?"),
-    ({"joints.hinge": [1.0]}, "is a whole revolute; name one of its keys: "),
-    ({"bodies.bob.com.3": [1.0]}, "has the places 0 … 2, not '3'"),
-    ({"bodies.bob.mass.0": [1.0]}, "is 1.0, which has no parts; remove '.0'"),
-    ({"bodies.bob.mass": [1.0, "heavy"]}, "bodies.bob.mass = 'heavy': must be a number, not 'heavy'"),
-    ({"bodies.bob.mass": [1.0, -2.0]}, "bodies.bob.mass = -2.0: must be >= 0, not -2"),
+    ({"joints.hing.q0": [1.0]}, r"joints.hing.q0: 'hing' is not in joints; did you mean 'hinge'\?"),
+    ({"joints.hinge.angle": [1.0]}, r"joints.hinge.angle: 'angle' is not in joints.hinge; (did you mean|known)"),
+    ({"joint.hinge.q0": [1.0]}, r"'joint' is not in model 'pendulum'; did you mean 'joints'\?"),
+    ({"joints.hinge": [1.0]}, "joints.hinge: is no argument of an item"),
+    ({"bodies.bob.com.3": [1.0]}, "bodies.bob.com.3: '3' is not in bodies.bob.com"),
+    ({"bodies.bob.mass": [1.0, "heavy"]}, "bodies.bob.mass: must be a number, not 'heavy'"),
+    ({"bodies.bob.mass": [1.0, -2.0]}, "bodies.bob.mass: must be >= 0, not -2"),
     ({"bodies.bob.mass": [1.0, math.nan]}, "parameters.bodies.bob.mass: its value 2 is nan; give finite numbers"),
     ({"bodies.bob.mass": []}, "parameters.bodies.bob.mass: has no values; give at least one"),
     ({"bodies.bob.mass": 3.0}, r"3.0 is no list of values; give \[1.0, 2.0\], or fm.Range\(1.0, 2.0\)"),
     ({"bodies.bob.mass": [None]}, "its value 1 is None; give numbers"),
     ({"bodies.bob.mass": fm.Range(1.0, 2.0)}, "a grid needs the number of values of the range; give it a count"),
     ({3: [1.0]}, "parameters: 3 is no name"),
-    ({"q0": [1.0]}, "q0 = 1.0: begins with no part of a model"),
-    ({"run.t_end": [1.0, 0.0]}, r"run.t_end = 0.0: must be > 0"),
+    ({"q0": [1.0]}, "q0: 'q0' is not in model 'pendulum'"),
+    ({"run.t_end": [1.0, 0.0]}, r"run.t_end: must be > 0"),
     ({"speed": [1.0]}, "outputs.speed: has the name of a parameter; choose another"),
 ]
 
@@ -160,7 +140,7 @@ def test_wrong_designs_and_models() -> None:
         (lambda: fm.Sobol(count=100), "must be a power of two, in which Sobol points are balanced, not 100: 64 or 128"),
         (lambda: sweep({"q0": [1.0], "b": [1.0, 2.0]}, pendulum, design="list"), "b: has 2 values, 'q0' has 1; a list needs"),
         (lambda: sweep({"angle": [1.0]}, pendulum), r"parameters: pendulum\(angle\): got an unexpected .* arguments"),
-        (lambda: sweep({"a": [1.0]}, lambda a: 3), "model: the function returned 3; return a Model"),
+        (lambda: sweep({"a": [1.0]}, lambda a: 3), "build: the function gave 3; it must give a Model"),
         (lambda: sweep(model=3), "model: 3 is no Model"),
         (lambda: sweep({"joints.hinge.q0": list(range(1001)), "bodies.bob.mass": list(range(1001))}), "1002001 cases; at most"),
         (lambda: fm.SweepResult.load("nowhere"), "nowhere: holds no sweep"),

@@ -3,8 +3,7 @@
 The path of the data, a file for each step:
 
     `designs`     ranges and lists of parameters × a design → points, the values of each case
-    `parameters`  a point → the model with these values
-    `study`       what all cases have in common, sent to where they run
+    `study`       what all cases have in common, sent to where they run; a point → the model with these values
     `outputs`     a solution → the numbers that are kept of it
     `batch`       some cases, run one after the other, into a log of their own: on the disk before anybody is told
     `folder`      the logs of a sweep: what is in them is done and never done again

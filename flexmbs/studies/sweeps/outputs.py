@@ -3,7 +3,6 @@
 ``"max joint elbow.0 effort"``: a word of `REDUCTIONS`, then a name that `Solution.signal` knows.
 """
 
-import inspect
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,6 +13,7 @@ from flexmbs.api.solution import Solution
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.exports.data_frames import signal
+from flexmbs.model.function_code import code_digest
 
 Output = str | Callable[[Solution], float]
 
@@ -84,14 +84,5 @@ def _value(name: str, output: Output, solution: Solution) -> tuple[float, str]:
 
 
 def described(output: Output) -> str:
-    """An output as a text that changes when it does: functions by their source."""
-    return output if isinstance(output, str) else source_of(output)
-
-
-def source_of(function: Callable[..., Any]) -> str:
-    """Name and source of a function, the name alone where there is no source."""
-    name = f"{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', type(function).__name__)}"
-    try:
-        return f"{name}\n{inspect.getsource(function)}"
-    except (OSError, TypeError):
-        return name
+    """An output as a text that changes when it does: functions by their code."""
+    return output if isinstance(output, str) else code_digest(output)

@@ -1,5 +1,6 @@
 """`Study`: what all cases of a sweep have in common, and the model of each."""
 
+import copy
 import hashlib
 import inspect
 import json
@@ -8,13 +9,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from flexmbs.api.model import Model
-from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.model.run import Run
+from flexmbs.studies.parameters import Build, changed, made
 from flexmbs.studies.sweeps.outputs import Output
-from flexmbs.studies.sweeps.parameters import changed
-
-Build = Callable[..., Model]
 
 
 class Case(NamedTuple):
@@ -36,29 +34,21 @@ class Study:
 
     def model(self, inputs: Mapping[str, Any]) -> Model:
         """The model of a case. Raises `InputError`, and exceptions of a function that builds it."""
-        paths = {name: value for name, value in inputs.items() if "." in name or isinstance(self.base, Model)}
-        if isinstance(self.base, Model):
-            model = changed(self.base, {})
-        else:
-            model = changed(self._built({name: value for name, value in inputs.items() if name not in paths}), {})
-        if self.run is not None:
-            model.run = self.run
-        return changed(model, paths) if paths else model
+        arguments = {} if isinstance(self.base, Model) else {name: value for name, value in inputs.items() if "." not in name}
+        if not isinstance(self.base, Model):
+            _check_arguments(self.base, arguments)
+        model = copy.copy(made(self.base, arguments))
+        model.run = self.run or model.run
+        return changed(model, {name: value for name, value in inputs.items() if name not in arguments})
 
-    def _built(self, arguments: dict[str, Any]) -> Model:
-        """The model that the function builds."""
-        assert not isinstance(self.base, Model)
-        try:
-            inspect.signature(self.base).bind(**arguments)
-        except TypeError as error:
-            name = getattr(self.base, "__name__", "the function")
-            raise InputError(
-                f"parameters: {name}({', '.join(arguments)}): {error}; names without a dot are its arguments"
-            ) from None
-        built = self.base(**arguments)
-        if not isinstance(built, Model):
-            raise InputError(f"model: the function returned {shown(built)}; return a Model")
-        return built
+
+def _check_arguments(build: Callable[..., Model], arguments: Mapping[str, Any]) -> None:
+    """Raise `InputError` where the function does not take these."""
+    try:
+        inspect.signature(build).bind(**arguments)
+    except TypeError as error:
+        name = getattr(build, "__name__", "the function")
+        raise InputError(f"parameters: {name}({', '.join(arguments)}): {error}; names without a dot are its arguments") from None
 
 
 def case_of(names: Sequence[str], values: Sequence[Any]) -> Case:

@@ -1,6 +1,7 @@
 """`sweep`: one model, many runs with other values of its parameters."""
 
 import contextlib
+import copy
 import dataclasses
 import hashlib
 import json
@@ -19,17 +20,18 @@ from flexmbs.files.inputs import read_bytes
 from flexmbs.files.output import made_folder
 from flexmbs.files.paths import file_path
 from flexmbs.model.bodies import FlexibleBody
+from flexmbs.model.function_code import code_digest, functions_of
 from flexmbs.model.run import Run
 from flexmbs.studies.options import asked, by_name, check_progress
+from flexmbs.studies.parameters import Build, changed
 from flexmbs.studies.prepared import Start, prepared
 from flexmbs.studies.record_of_inputs import MOST, versions
 from flexmbs.studies.sweeps.batch import NOTHING, Record
 from flexmbs.studies.sweeps.designs import Axis, Design, Grid, Listed, Range, Values, axis_of
 from flexmbs.studies.sweeps.folder import PARTS, RECORD, TABLE, SweepFolder
-from flexmbs.studies.sweeps.outputs import Output, checked_outputs, described, source_of
-from flexmbs.studies.sweeps.parameters import changed
+from flexmbs.studies.sweeps.outputs import Output, checked_outputs, described
 from flexmbs.studies.sweeps.schedule import Schedule
-from flexmbs.studies.sweeps.study import Build, Case, Study, case_of
+from flexmbs.studies.sweeps.study import Case, Study, case_of
 from flexmbs.studies.sweeps.table import SweepResult, result_of
 from flexmbs.studies.sweeps.workers import made_workers
 from flexmbs.system.check import PASS
@@ -67,8 +69,8 @@ def sweep(
     model : Model, path or function
         A model, the path of its file, or a function that returns one; parameters without a dot are its arguments.
     parameters : mapping of names to lists of values or `Range`
-        Names are paths of keys as in model files: "joints.elbow.q0", "bodies.tool.mass", "bodies.tool.com.2",
-        "forces.motor.law.kp", "run.step", "gravity".
+        Names are paths of keys as in model files: "joints.elbow.q0", "bodies.tool.mass", "bodies.tool.com.z",
+        "forces.motor.law.kp", "gravity.z", "run.step"; see `parameters`.
     outputs : mapping of names to texts or functions
         "max joint elbow.0 effort": first, last, min, max, peak (of the absolute value), range, mean or rms of a channel that
         `Solution.signal` knows; or a function of the `Solution` that returns a number.
@@ -211,7 +213,7 @@ def _check_values(study: Study, axes: Mapping[str, Axis], first: Case) -> None:
     except InputError as error:
         problems = dict.fromkeys(error.problems)
     if isinstance(study.base, Model):
-        model = changed(study.base, {})
+        model = copy.copy(study.base)
         model.run = study.run or model.run
         for name, axis in axes.items():
             values: Values = (axis.low, axis.high) if isinstance(axis, Range) else axis[:MOST_CHECKED]
@@ -228,13 +230,13 @@ def _stored(base: Model | Build, folder: Path) -> Model | Build:
     """The model with flexible bodies in files that it had in memory: not every batch carries them. Raises MachineError."""
     if not isinstance(base, Model):
         return base
-    made = changed(base, {})
+    made = base
     for name, body in base.bodies.items():
         if isinstance(body, FlexibleBody) and body.data is not None:
             path = made_folder(folder).absolute() / f"{body.data.digest}.h5"
             if not path.exists():
                 body.data.save(path)
-            made.bodies[name] = dataclasses.replace(body, data=None, file=str(path))
+            made = changed(made, {f"bodies.{name}": dataclasses.replace(body, data=None, file=str(path))})
     return made
 
 
@@ -267,7 +269,8 @@ def _identity(place: SweepFolder, study: Study, first: Case) -> dict[str, Any]:
         "point": inputs,
         "model": hashlib.sha256(model.to_toml(complete=False).encode()).hexdigest(),
         **{f"part of body '{name}'": digest for name, digest in bodies.items()},
-        "function": "" if isinstance(study.base, Model) else source_of(study.base),
+        **{f"function {place}": code_digest(function) for place, function in functions_of(model)},
+        "function": "" if isinstance(study.base, Model) else code_digest(study.base),
         "outputs": {name: described(output) for name, output in study.outputs.items()},
         "versions": versions(),
     }
