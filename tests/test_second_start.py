@@ -4,7 +4,9 @@ import gc
 import os
 import subprocess
 import sys
+import threading
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -172,6 +174,25 @@ def test_kept_bodies_are_few_and_cannot_be_written_to(tmp_path: Path) -> None:
     small = KeptBodies(size=10)
     small.load(tmp_path / "1.0.h5", read)
     assert len(small) == 0
+
+
+def test_threads_that_want_a_body_wait_for_the_one_that_reads_it(tmp_path: Path) -> None:
+    """All get the same body; another one is read meanwhile."""
+    kept, read, free = KeptBodies(), Reader(), threading.Event()
+    body().save(tmp_path / "part.h5")
+    body(mass=3.0).save(tmp_path / "other.h5")
+
+    def slowly(path: str | Path) -> fm.FlexibleBodyData:
+        found = read(path)
+        free.wait(60.0)
+        return found
+
+    with ThreadPoolExecutor(4) as pool:
+        same = [pool.submit(kept.load, tmp_path / "part.h5", slowly) for _ in range(4)]
+        assert kept.load(tmp_path / "other.h5", fm.FlexibleBodyData.load).mass == 3.0
+        free.set()
+        assert len({id(each.result(60.0)) for each in same}) == 1
+    assert read.count == 1
 
 
 def test_a_model_reads_its_file_once(tmp_path: Path, monkeypatch) -> None:

@@ -2,8 +2,8 @@
 
 A model refers to files and holds no matrices: each check and each compilation reads them. The key of a body is the SHA-256 of
 its file, hashed before and after reading. Hashing is skipped if device, inode, size and both times of the file are those at the
-last hash and had not changed for a while before it, so that no write can have gone unnoticed. Cached bodies share their
-arrays, which are read-only. The least recently used ones are dropped beyond a number and a size.
+last hash and had not changed for a while before it, so that no write can have gone unnoticed. Threads share the cache: a body that
+several want is read once. Cached bodies share their arrays, which are read-only. The least recently used ones are dropped beyond a number and a size.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ class KeptBodies:
         self._data: OrderedDict[str, tuple[FlexibleBodyData, int]] = OrderedDict()
         self._seen: OrderedDict[str, _Seen] = OrderedDict()
         self._lock = threading.Lock()
+        self._reading: dict[str, threading.Lock] = {}  # files that threads read now, by digest
 
     def __len__(self) -> int:
         return len(self._data)
@@ -52,10 +53,24 @@ class KeptBodies:
         """The body in the file ``path``: the cached one if the contents are the same, else ``read(path)``."""
         before = self._digest(path)
         with self._lock:
-            kept = self._data.get(before)
+            alone = self._reading.setdefault(before, threading.Lock()) if before else threading.Lock()
+        with alone:  # threads that want the same body wait for the one that reads it
+            try:
+                return self._kept(before) or self._read(path, before, read)
+            finally:
+                with self._lock:
+                    self._reading.pop(before, None)
+
+    def _kept(self, digest: str) -> FlexibleBodyData | None:
+        """The cached body of a digest."""
+        with self._lock:
+            kept = self._data.get(digest)
             if kept is not None:
-                self._data.move_to_end(before)
-                return kept[0]
+                self._data.move_to_end(digest)
+        return None if kept is None else kept[0]
+
+    def _read(self, path: str | Path, before: str, read: Callable[[str | Path], FlexibleBodyData]) -> FlexibleBodyData:
+        """The body read anew, cached if the file had the same digest before and after."""
         data = read(path)
         size = sum(_size(array) for array in _arrays(data))
         if before and size <= self.size and self._digest(path) == before:

@@ -5,6 +5,7 @@ on the disk.
 """
 
 import json
+import secrets
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -40,9 +41,12 @@ class Record(NamedTuple):
     failure: str = ""
 
 
-def run_batch(study: Study, cases: Sequence[Case], log: str, solutions: str) -> None:
-    """Run the cases into the log. Raises `MachineError`, `UnknownChannel`; other errors are results."""
-    with closing(Log(Path(log), 0)) as into:
+def run_batch(study: Study, cases: Sequence[Case], logs: str, solutions: str) -> None:
+    """Run the cases into a log whose name begins with ``logs``. Raises `MachineError`, `UnknownChannel`; others are results.
+
+    The log is new: a cluster that takes a worker for dead runs its batch again, perhaps beside it.
+    """
+    with closing(Log(Path(f"{logs}-{secrets.token_hex(4)}.log"), 0)) as into:
         for case in cases:
             into.append(json.dumps({"begun": case.digest}).encode())
             into.append(packed_record(recorded(study, case, solutions)))

@@ -1,7 +1,7 @@
 """The folder of a sweep: the truth about which cases are done.
 
     sweep.json                 what all cases have in common
-    cases/SESSION-NUMBER.log   results, a log for each batch, written where the batch runs
+    cases/SESSION-NUMBER-….log results, a log for each batch, written where the batch runs
     cases.log                  results of all batches of sweeps that came to their end
     solutions/DIGEST.h5        if solutions are kept
     parts/DIGEST.h5            flexible bodies that the model had in memory
@@ -62,10 +62,22 @@ class SweepFolder:
         for name in (LOGS, SOLUTIONS):
             made_folder(self.folder / name)
 
-    def next_log(self) -> pathlib.Path:
-        """The log of a new batch."""
+    def next_batch(self) -> str:
+        """What the names of the logs of a new batch begin with."""
         self.batches += 1
-        return self.folder / LOGS / f"{self.session}-{self.batches:06d}.log"
+        return f"{self.session}-{self.batches:06d}"
+
+    def results(self, batch: str) -> tuple[dict[str, Record], set[str]]:
+        """Results of a batch and all cases that it has begun. Raises InputError, OSError."""
+        done: dict[str, Record] = {}
+        begun: set[str] = set()
+        for log in (self.folder / LOGS).glob(f"{batch}-*.log"):
+            for each in read_log(log):
+                if isinstance(each, Record):
+                    done[each.case] = each
+                else:
+                    begun.add(each)
+        return done, begun
 
     def records(self) -> dict[str, Record]:
         """All results by case. Raises InputError, OSError."""

@@ -9,13 +9,12 @@ import itertools
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
-from pathlib import Path
 from typing import NamedTuple
 
 from flexmbs.errors import MachineError
 from flexmbs.files.framed_log import Log
-from flexmbs.studies.sweeps.batch import Record, packed_record, read_log, run_batch
-from flexmbs.studies.sweeps.folder import SOLUTIONS, SweepFolder
+from flexmbs.studies.sweeps.batch import Record, packed_record, run_batch
+from flexmbs.studies.sweeps.folder import LOGS, SOLUTIONS, SweepFolder
 from flexmbs.studies.sweeps.outputs import UnknownChannel
 from flexmbs.studies.sweeps.study import Case, Study
 from flexmbs.studies.sweeps.workers import Workers
@@ -30,10 +29,10 @@ PATIENCE = 5.0  # s between two looks at an executor
 
 
 class Batch(NamedTuple):
-    """Cases and the log that they go to."""
+    """Cases, and what the names of their logs begin with."""
 
     cases: tuple[Case, ...]
-    log: Path
+    name: str
 
 
 class Schedule:
@@ -85,9 +84,10 @@ class Schedule:
 
     def _submit(self, cases: tuple[Case, ...]) -> bool:
         """Submit a batch; False if a worker has just died. Raises `MachineError`."""
-        batch = Batch(cases, self.place.next_log())
+        folder = self.place.folder.absolute()
+        batch = Batch(cases, self.place.next_batch())
         try:
-            future = self.workers.submit(run_batch, self.study, cases, str(batch.log), str(self.place.folder / SOLUTIONS))
+            future = self.workers.submit(run_batch, self.study, cases, str(folder / LOGS / batch.name), str(folder / SOLUTIONS))
         except BrokenExecutor:
             if not self.running:  # else their futures tell
                 self.workers.close(now=True)
@@ -104,7 +104,7 @@ class Schedule:
             error = future.exception()
         except CancelledError as cancelled:
             error = cancelled
-        done, begun = self._results(batch)
+        done, begun = self.place.results(batch.name)
         for record in done.values():
             tell(record)
         if done:
@@ -115,25 +115,13 @@ class Schedule:
         left = [case for case in batch.cases if case.digest not in done]
         if error is None and left:
             raise MachineError(
-                f"{batch.log}: has not all cases that its worker ran; put the folder where all workers write to it"
+                f"{self.place.folder}: has not all cases that a worker ran; put the folder where all workers write to it"
             )
         self.began = self.began or bool(begun)
         self.suspects.extend(case for case in left if case.digest in begun)
         self.open.extendleft(reversed([case for case in left if case.digest not in begun]))
         self.deaths.update(begun - done.keys())
         return error
-
-    def _results(self, batch: Batch) -> tuple[dict[str, Record], set[str]]:
-        """Results of a batch and all cases that it has begun."""
-        done: dict[str, Record] = {}
-        begun: set[str] = set()
-        if batch.log.exists():
-            for each in read_log(batch.log):
-                if isinstance(each, Record):
-                    done[each.case] = each
-                else:
-                    begun.add(each)
-        return done, begun
 
     def _recover(self, error: BaseException, tell: Callable[[Record], None]) -> None:
         """After the death of workers: all batches end, other processes begin. Raises `MachineError` where they end at once."""
@@ -152,7 +140,7 @@ class Schedule:
 
     def _fail(self, cases: Sequence[Case], tell: Callable[[Record], None]) -> None:
         """Cases whose workers died are failures. Raises `MachineError`."""
-        log = Log(self.place.next_log(), 0)
+        log = Log(self.place.folder / LOGS / f"{self.place.next_batch()}-0.log", 0)
         try:
             for case in cases:
                 text = f"its process ended {MOST_DEATHS} times without a result: it was killed, crashed or had too little memory"
