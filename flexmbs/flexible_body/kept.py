@@ -2,8 +2,9 @@
 
 A model refers to files and holds no matrices: each check and each compilation reads them. The key of a body is the SHA-256 of
 its file, hashed before and after reading. Hashing is skipped if device, inode, size and both times of the file are those at the
-last hash and had not changed for a while before it, so that no write can have gone unnoticed. Threads share the cache: a body that
-several want is read once. Cached bodies share their arrays, which are read-only. The least recently used ones are dropped beyond a number and a size.
+last hash and had not changed for a while before it, so that no write can have gone unnoticed. Threads share the cache: a body
+that several want is read once. Cached bodies share their arrays, which are read-only. The least recently used ones are dropped
+beyond a number and a size.
 """
 
 from __future__ import annotations
