@@ -72,7 +72,7 @@ class Mesh:
         node_sets: Mapping[str, ArrayLike] | None = None,
         element_sets: Mapping[str, ArrayLike] | None = None,
         source: str = "arrays",
-    ) -> "Mesh":
+    ) -> Mesh:
         """Checked mesh of node positions (N, 3) in m and connectivities by element type, numbered from 0 in VTK order.
 
         Elements are numbered from 1 through all types; element_sets hold such numbers, node_sets node indices.
@@ -135,7 +135,7 @@ class Mesh:
         """Outer faces, each split into linear triangles (T, 3), counter-clockwise seen from outside."""
         return surface_triangles({name: block.connectivity for name, block in self.blocks.items()})
 
-    def moved(self, motion: Callable[[Array], Array]) -> "Mesh":
+    def moved(self, motion: Callable[[Array], Array]) -> Mesh:
         """The same mesh with node positions motion(nodes); checked."""
         if not callable(motion):
             raise InputError(f"motion: must be a function of node positions (N, 3), not {shown(motion)}")
