@@ -193,6 +193,18 @@ class AffineActuator(JointLaw, kind="affine-actuator"):
         Smallest force; -inf: none.
     upper : float [N or N m]
         Largest force; inf: none.
+
+    Examples
+    --------
+    A servo with position feedback, 50 (w − x) − 2 v for the command w = 0.2, on a block at rest:
+
+    >>> import flexmbs as fm
+    >>> model = fm.Model("servo", gravity=(0, 0, 0))
+    >>> block = model.add(fm.PointMass("block", mass=1.0))
+    >>> rail = model.add(fm.Prismatic("rail", model.ground, block))
+    >>> servo = model.add(fm.JointTorque("servo", rail, fm.AffineActuator(0.2, gain=50.0, k=50.0, c=2.0)))
+    >>> fm.state(model).sd.round(9).tolist()  # 50 · 0.2 / m
+    [10.0]
     """
 
     command: LawOfTime = dataclasses.field(default=0.0, kw_only=False)

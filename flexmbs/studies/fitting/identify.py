@@ -148,6 +148,22 @@ def identify(
         For parameters, measurements, models and options that are not possible.
     SolverError
         If the run at the start stops, or the search does not converge.
+
+    Examples
+    --------
+    The stiffness of an oscillator of 1 kg from its measured motion, x = 0.1 cos 12 t:
+
+    >>> import flexmbs as fm
+    >>> import numpy as np
+    >>> model = fm.Model("oscillator", gravity=(0, 0, 0))
+    >>> block = model.add(fm.PointMass("block", mass=1.0))
+    >>> rail = model.add(fm.Prismatic("rail", model.ground, block, q0=0.1))
+    >>> spring = model.add(fm.JointSpring("spring", rail, k=100.0))
+    >>> t = np.linspace(0.0, 0.5, 51)
+    >>> measured = {"joint rail.0 position [m]": (t, 0.1 * np.cos(12.0 * t))}
+    >>> found = fm.identify(model, ["forces.spring.k"], measured, step=1e-3)
+    >>> found.values.round().tolist()  # 12² · 1 kg
+    [144.0]
     """
     confidence = read_number(confidence, "confidence")
     if not 0.0 < confidence < 1.0:

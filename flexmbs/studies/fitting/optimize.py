@@ -140,6 +140,21 @@ def optimize(
         For parameters, outputs, models and options that are not possible.
     SolverError
         If the run at the start stops.
+
+    Examples
+    --------
+    The initial velocity with which a block on a spring is at rest position after 0.1 s, 0 = x₀ cos ω t + v₀/ω sin ω t:
+
+    >>> import flexmbs as fm
+    >>> model = fm.Model("oscillator", gravity=(0, 0, 0))
+    >>> block = model.add(fm.PointMass("block", mass=1.0))
+    >>> rail = model.add(fm.Prismatic("rail", model.ground, block, q0=0.1, v0=0.0))
+    >>> spring = model.add(fm.JointSpring("spring", rail, k=100.0))
+    >>> def distance(run):
+    ...     return 1e3 * float(run.joint("rail").position[-1, 0]) ** 2
+    >>> found = fm.optimize(model, ["joints.rail.v0"], distance, t_end=0.1, step=1e-3)
+    >>> found.values.round(3).tolist()  # −x₀ ω cot ω t
+    [-0.642]
     """
     if method not in METHODS:
         raise InputError(f"method: must be 'gradient' or 'global', not {shown(method)}")
