@@ -19,8 +19,10 @@ POSIX = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 N = 8
 ANGLES = [round(0.1 + 0.02 * k, 3) for k in range(N)]
 SCRIPT = """
+import signal
 import sys
 sys.path.insert(0, {here!r})
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in jobs of a shell
 import flexmbs as fm
 from swinging import SPEED, slow
 
@@ -74,7 +76,7 @@ def ended(process: int) -> bool:
 
 @POSIX
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")
-@pytest.mark.parametrize("whom", ["workers", "scheduler", "everything"])
+@pytest.mark.parametrize("whom", ["workers", pytest.param("scheduler", marks=pytest.mark.slow), "everything"])
 def test_killed(whom: str, tmp_path: pathlib.Path) -> None:
     """After some cases were told: killed, then resumed; what was told is there, and the table is that of single runs."""
     folder = tmp_path / "s"
