@@ -144,7 +144,8 @@ def page(package: ModuleType, name: str) -> str:
         lines += ["   :members:", "   :inherited-members:"]
     lines.append("")
     if isinstance(thing, type) and issubclass(thing, Declaration) and thing.kind:
-        lines += ["In a model file", "---------------", "", *shown_example(thing)]
+        file = "In a study file" if thing.section == "design" else "In a model file"
+        lines += [file, "-" * len(file), "", *shown_example(thing)]
     return "\n".join(lines)
 
 

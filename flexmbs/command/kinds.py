@@ -22,7 +22,7 @@ EXAMPLES = {
 OTHER = {  # where two keys of one kind must differ, or a value has bounds of its own
     "first": '"hinge"', "second": '"elbow"', "child": '"arm/hub"', "frame_b": '"arm/hub"', "rack": '"slider"', "nut": '"slider"',
     "lower": "-10.0", "upper": "10.0", "file": '"link.h5"', "normal": '"y"', "sample_time": "0.001", "carrier": '"arm"',
-    "covectors": "[[0.0, 1.0, 0.0, 0.0, 0.0, 0.0]]",
+    "count": "64", "covectors": "[[0.0, 1.0, 0.0, 0.0, 0.0, 0.0]]",
 }  # fmt: skip
 MORE = {
     "flexible": ("file",),
