@@ -36,7 +36,7 @@ class Workers:
             return []
         processes = list((getattr(executor, "_processes", None) or {}).values())
         codes = [process.exitcode for process in processes]
-        executor.shutdown(wait=not now, cancel_futures=True)
+        executor.shutdown(wait=not (now and processes), cancel_futures=True)  # threads end with their batch
         for process in processes if now else ():
             process.kill()
             process.join()
