@@ -1,4 +1,4 @@
-"""Sizes of pages, times to write them, and pictures per second of the player in Chromium on the processor (SwiftShader).
+"""Sizes of pages, times to write them, and pictures of the player in Chromium without a graphics card (SwiftShader).
 
     python reports/player/study.py SOLUTION.h5 [NODE_MODULES]    # the solution of flexmbs demo; the folder of puppeteer-core
 
@@ -38,11 +38,11 @@ def measured(name: str, solution: fm.Solution, modules: str | None) -> list[str]
 
 
 def pictures(page: Path, modules: str) -> list[str]:
-    """Time until the first picture (s) and pictures per second: plain, by displacement, by stress."""
-    command = ["node", str(HERE / "frames.mjs"), str(shutil.which("chromium")), str(page), modules]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    found = json.loads(done.stdout)
-    return [f"{found['ready']:.1f}", *(f"{rate:.0f}" if rate else "–" for rate in found["rates"])]
+    """Time until the first picture (s); plain, by displacement, by stress: pictures per second, processor time of one (ms)."""
+    command = ["node", str(HERE / "frames.mjs"), str(shutil.which("chromium")), modules, str(page)]
+    found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    fields = [found["fields"].get(field) for field in ("", "displacement", "stress")]
+    return [f"{found['ready']:.1f}", *(f"{each['rate']:.0f}, {each['used']:.0f}" if each else "–" for each in fields)]
 
 
 def main(solution: str, modules: str | None = None) -> None:

@@ -1,30 +1,11 @@
-// Opens a page in a browser without a screen and reports what it saw as JSON: node browser.mjs BROWSER EXECUTABLE PAGE FOLDER
-import { createRequire } from "node:module";
-import path from "node:path";
-import { pathToFileURL } from "node:url";
+// What a page shows, as its pixels and its clock say: node browser.mjs BROWSER EXECUTABLE PAGE FOLDER
+import { opened } from "./opened.mjs";
 
-const [browserName, executablePath, page_, modules] = process.argv.slice(2);
-const puppeteer = createRequire(path.join(path.resolve(modules), "x.js"))("puppeteer-core");
-const args = browserName === "chrome" ? ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist", "--window-size=1280,720"] : ["--width=1280", "--height=720"];
-const browser = await puppeteer.launch({ browser: browserName, executablePath, args, headless: browserName === "chrome" || !process.env.DISPLAY, defaultViewport: null, extraPrefsFirefox: { "webgl.force-enabled": true, "gfx.webrender.all": false } });
-const seen = { messages: [], requests: [] };
-try {
-  const page = await browser.newPage();
-  page.on("console", (message) => ["error", "warn"].includes(message.type()) && !message.text().includes("ReadPixels") && seen.messages.push(message.text())); // the test reads them
-  page.on("pageerror", (error) => seen.messages.push(String(error)));
-  page.on("request", (request) => /^(file|data|blob):/.test(request.url()) || seen.requests.push(request.url()));
-  await page.goto(pathToFileURL(page_).href);
-  Object.assign(seen, await page.evaluate(looked));
-} finally {
-  await browser.close();
-}
-console.log(JSON.stringify(seen));
+await opened(async (page, seen) => Object.assign(seen, await page.evaluate(looked)));
 
 // runs in the page
 async function looked() {
   const root = document.querySelector(".player");
-  for (let k = 0; k < 600 && !root.classList.contains("live") && !root.querySelector('[data-player="note"]').textContent; k++)
-    await new Promise((done) => setTimeout(done, 100));
   const player = root.player;
   if (!player) return { live: false, note: root.querySelector('[data-player="note"]').textContent };
   const { clock, scene, viewer, canvas } = player;

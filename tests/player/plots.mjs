@@ -1,23 +1,7 @@
-// The plots of a page under a real mouse, as JSON: node plots.mjs BROWSER EXECUTABLE PAGE FOLDER
-import { createRequire } from "node:module";
-import path from "node:path";
-import { pathToFileURL } from "node:url";
+// The plots of a page under a real mouse: node plots.mjs BROWSER EXECUTABLE PAGE FOLDER
+import { opened, resized } from "./opened.mjs";
 
-const [browserName, executablePath, page_, modules] = process.argv.slice(2);
-const puppeteer = createRequire(path.join(path.resolve(modules), "x.js"))("puppeteer-core");
-const args = browserName === "chrome" ? ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist"] : [];
-const browser = await puppeteer.launch({ browser: browserName, executablePath, args, headless: browserName === "chrome" || !process.env.DISPLAY, defaultViewport: browserName === "chrome" ? { width: 1280, height: 900 } : null, extraPrefsFirefox: { "webgl.force-enabled": true } });
-const seen = { messages: [], requests: [] };
-try {
-  const page = await browser.newPage();
-  page.on("console", (message) => ["error", "warn"].includes(message.type()) && !message.text().includes("ReadPixels") && seen.messages.push(message.text()));
-  page.on("pageerror", (error) => seen.messages.push(String(error)));
-  page.on("request", (request) => /^(file|data|blob):/.test(request.url()) || seen.requests.push(request.url()));
-  await page.goto(pathToFileURL(page_).href);
-  await page.evaluate(async () => { // waitForFunction needs what the policy of the page forbids
-    const ready = () => document.querySelector(".plot svg .now") && (!document.querySelector(".player") || document.querySelector(".player.live, .player [data-player=note]:not(:empty)"));
-    for (let k = 0; k < 600 && !ready(); k++) await new Promise((done) => setTimeout(done, 100));
-  });
+await opened(async (page, seen) => {
   await page.evaluate(() => {
     document.documentElement.style.scrollBehavior = "auto";
     window.times = [];
@@ -62,12 +46,6 @@ try {
     await page.click("[data-seek]");
     seen.jumped = await state();
   }
-  await page.setViewport({ width: 390, height: 844 }).catch((error) => { // Firefox ESR has the size, not the orientation
-    if (!/unknown command/.test(error.message)) throw error;
-  });
-  await new Promise((done) => setTimeout(done, 300));
+  await resized(page, 390, 844);
   seen.phone = await page.evaluate(() => ({ scroll: document.documentElement.scrollWidth, width: innerWidth, plot: document.querySelector(".plot svg").getBoundingClientRect().width, text: parseFloat(getComputedStyle(document.querySelector(".plot svg .tick")).fontSize) }));
-} finally {
-  await browser.close();
-}
-console.log(JSON.stringify(seen));
+});

@@ -8,6 +8,7 @@ import { Clock, fittingSpeed } from "../../flexmbs/player/js/clock.js";
 import { SCALES, table } from "../../flexmbs/player/js/colours.js";
 import { ball, box, joined, meshed, rod } from "../../flexmbs/player/js/geometry.js";
 import { CHART, pathOf, peaksOf, placesOf, valueAt, within } from "../../flexmbs/player/js/chart.js";
+import { LEVELS, Quality } from "../../flexmbs/player/js/quality.js";
 import { commonPower, limits, marks, numberText, powerOfTen } from "../../flexmbs/player/js/ticks.js";
 import { Scene } from "../../flexmbs/player/js/scene.js";
 import { compose, inverse, multiple, placed, product, towards, turned } from "../../flexmbs/player/js/vectors.js";
@@ -104,6 +105,35 @@ test("the clock plays, loops, stops and tells", () => {
   assert.equal(fittingSpeed(600), 100);
 });
 
+test("pictures become coarser where the card is late, and finer again", () => {
+  const quality = new Quality();
+  let now = 0;
+  const pictures = (duration, each, late) => {
+    let level = null;
+    for (const end = now + duration; now < end; now += each) {
+      level = quality.next(now);
+      quality.judge(late);
+    }
+    return LEVELS.indexOf(level);
+  };
+  assert.equal(pictures(2000, 16.7, false), 0);
+  assert.equal(pictures(2000, 33.3, false), 0); // a screen of 30 pictures a second
+  assert.equal(pictures(2000, 16.7, true), 0); // as fast as the screen, one after the other
+  assert.equal(pictures(400, 50, true), 1);
+  assert.equal(pictures(400, 50, true), 2);
+  assert.equal(pictures(2000, 50, true), 2);
+  quality.sharp = true;
+  assert.equal(pictures(400, 50, true), 1); // a film keeps its size
+  quality.sharp = false;
+  now += 60_000; // time in which nothing moves does not count
+  assert.equal(pictures(4000, 16.7, false), 2);
+  assert.equal(pictures(2000, 16.7, false), 1); // after 5 s in time
+  assert.equal(pictures(1000, 50, true), 2);
+  assert.equal(pictures(15_000, 16.7, false), 2); // in vain, so the next trial comes later
+  assert.equal(pictures(6000, 16.7, false), 1);
+  assert.equal(pictures(50_000, 16.7, false), 0);
+});
+
 test("values of curves are linear between their points, and those at the ends beyond", () => {
   const t = Float64Array.from([0, 1, 1, 3]);
   const y = Float64Array.from([0, 2, 4, 8]);
@@ -129,7 +159,12 @@ test("solids are closed, point outwards, and have the edges of their creases", (
     }
     assert.ok(Math.abs(sum / 6 - volume) < 0.03 * volume, `volume ${sum / 6}`);
     assert.equal(mesh.edges.length / 2, edges);
+    assert.ok(mesh.closed);
   }
+  const { points, faces } = box([1, 2, 3], (v) => v);
+  assert.ok(!joined([{ points, faces: faces.slice(1) }]).closed); // its inside is seen
+  assert.ok(!joined([{ points, faces: faces.map((face) => face.slice().reverse()) }]).closed);
+  assert.ok(!joined([{ points, faces: [faces[0].slice().reverse(), ...faces.slice(1)] }]).closed);
   const split = meshed([0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1], [0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3]);
   assert.equal(split.node.length, 12); // three normals at each corner of a tetrahedron
 });

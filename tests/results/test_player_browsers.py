@@ -1,5 +1,5 @@
-"""Reports in real browsers: Chromium without a screen, Firefox on a virtual one; skipped where a browser, node or puppeteer-core
-is missing. FLEXMBS_NODE_MODULES names the folder of puppeteer-core, as `npm install puppeteer-core` makes it."""
+"""Reports in real browsers: Chromium without a screen, Firefox on a virtual one; skipped where a browser, node or its modules are
+missing. FLEXMBS_NODE_MODULES names the folder of the modules, if it is not the one of `npm install --prefix tests/player`."""
 
 import json
 import shutil
@@ -20,6 +20,7 @@ BROWSERS = {"chrome": CHROMIUM, "firefox": FIREFOX}
 needs_node = pytest.mark.skipif(
     NODE is None or not (MODULES / "puppeteer-core").exists(), reason="puppeteer-core is not installed"
 )
+needs_axe = pytest.mark.skipif(not (MODULES / "axe-core").exists(), reason="axe-core is not installed")
 PIXELS = 300
 
 
@@ -38,6 +39,11 @@ def rod(name: str) -> fm.RigidBody:
     return fm.RigidBody(name, mass=0.1, inertia=(1e-3, 1e-3, 1e-3), frames={"end": (0.3, 0.0, 0.0)})
 
 
+def skip_without(browser: str) -> None:
+    if not BROWSERS[browser] or (browser == "firefox" and not (SCREEN and shutil.which("Xvfb"))):
+        pytest.skip(f"{browser} is not installed, or no virtual screen for it")
+
+
 def seen(script: str, browser: str, path: Path, *, screen: bool) -> dict[str, Any]:
     """What a script reports of a page."""
     wrapped = [str(SCREEN), "-a", "-s", "-screen 0 1280x900x24"] if screen else []
@@ -50,8 +56,7 @@ def seen(script: str, browser: str, path: Path, *, screen: bool) -> dict[str, An
 @needs_node
 @pytest.mark.parametrize("browser", BROWSERS)
 def test_the_report_plays(browser: str, report: tuple[Path, fm.Solution]) -> None:
-    if not BROWSERS[browser] or (browser == "firefox" and not SCREEN):
-        pytest.skip(f"{browser} is not installed, or no virtual screen for it")
+    skip_without(browser)
     path, solution = report
     found = seen("browser.mjs", browser, path, screen=browser == "firefox")
     assert (found["messages"], found["requests"]) == ([], [])
@@ -79,6 +84,59 @@ def test_the_report_plays(browser: str, report: tuple[Path, fm.Solution]) -> Non
             assert surface is not None
             local = surface.nodes[:4] + np.einsum("nak,k->na", surface.phi[:4], view.elastic[2])
             np.testing.assert_allclose(stored, local @ view.rotation[2].T + view.position[2], atol=1e-4)
+
+
+@pytest.fixture(scope="module", params=BROWSERS)
+def held(request: pytest.FixtureRequest, report: tuple[Path, fm.Solution]) -> dict[str, Any]:
+    """What a script saw that holds the report as a reader does."""
+    skip_without(request.param)
+    return seen("hands.mjs", request.param, report[0], screen=request.param == "firefox")
+
+
+@needs_node
+@needs_axe
+def test_the_report_answers_mouse_and_keys(held: dict[str, Any], report: tuple[Path, fm.Solution]) -> None:
+    t = report[1].t
+    assert (held["messages"], held["requests"]) == ([], [])
+    assert held["clicked"]["time"] == pytest.approx(t[0] + 0.5 * (t[-1] - t[0]), abs=0.05 * (t[-1] - t[0]))
+    assert held["dragged"]["time"] == pytest.approx(t[0] + 0.7 * (t[-1] - t[0]), abs=0.05 * (t[-1] - t[0]))
+    assert held["dragged"]["shown"] == f"{held['dragged']['time']:.4g} s"
+    assert held["moved"]
+    assert held["turned"]["azimuth"] < held["start"]["azimuth"] - 0.3
+    assert held["nearer"]["distance"] < 0.9 * held["turned"]["distance"]
+    keys = held["keys"]
+    np.testing.assert_allclose([keys[key]["time"] for key in ("Home", "ArrowRight", "End")], [t[0], t[1], t[-1]])
+    np.testing.assert_allclose([keys["2"]["azimuth"], keys["2"]["elevation"]], [np.pi / 2, 0.0], atol=1e-12)
+    assert keys["+"]["distance"] == pytest.approx(0.85 * keys["f"]["distance"])
+    assert held["coloured"]["legend"]
+
+
+@needs_node
+@needs_axe
+def test_the_report_answers_fingers(held: dict[str, Any]) -> None:
+    assert held["stroked"]["azimuth"] < held["paused"]["azimuth"] - 0.3
+    assert held["pinched"]["distance"] < 0.5 * held["stroked"]["distance"]
+    assert held["pinched"]["azimuth"] == held["stroked"]["azimuth"]
+
+
+@needs_node
+@needs_axe
+def test_pictures_are_coarser_only_while_they_move(held: dict[str, Any]) -> None:
+    playing, paused = held["playing"], held["paused"]
+    assert playing["playing"]
+    assert playing["label"] == "Pause"
+    assert playing["frames"] > held["coloured"]["frames"] + 3
+    assert playing["sharp"] == pytest.approx(0.6, abs=0.01)
+    assert not paused["playing"]
+    assert paused["label"] == "Play"
+    assert paused["sharp"] == pytest.approx(1.0, abs=0.01)
+
+
+@needs_node
+@needs_axe
+def test_the_report_breaks_no_rule_of_accessibility(held: dict[str, Any]) -> None:
+    assert {"light", "phone"} <= set(held["broken"])
+    assert {view: rules for view, rules in held["broken"].items() if rules} == {}
 
 
 @needs_node

@@ -1,12 +1,11 @@
 """The plots of a page answer a real mouse, in Chromium and Firefox; skipped as `test_player_browsers` is."""
 
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 from runs import hanging
-from test_player_browsers import BROWSERS, SCREEN, needs_node, seen
+from test_player_browsers import BROWSERS, needs_node, seen, skip_without
 
 import flexmbs as fm
 
@@ -26,8 +25,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, fm.Solution]
 @needs_node
 @pytest.mark.parametrize("browser", BROWSERS)
 def test_plots_answer(browser: str, report: tuple[Path, fm.Solution]) -> None:
-    if not BROWSERS[browser] or (browser == "firefox" and not (SCREEN and shutil.which("Xvfb"))):
-        pytest.skip(f"{browser} is not installed, or no virtual screen for it")
+    skip_without(browser)
     path, solution = report
     found = seen("plots.mjs", browser, path, screen=browser == "firefox")
     assert (found["messages"], found["requests"]) == ([], [])

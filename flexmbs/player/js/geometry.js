@@ -2,8 +2,9 @@
 import { across, add, cross, dot, scale, sub, unit } from "./vectors.js";
 
 /**
- * A mesh to draw: corners with normals; ``node`` is the row of a corner in the tables of shapes.
- * @typedef {{position: Float32Array, normal: Float32Array, node: Float32Array, index: Uint32Array, edges: Uint32Array}} Mesh
+ * A mesh to draw: corners with normals; ``node`` is the row of a corner in the tables of shapes; ``closed``: it bounds a volume, with
+ * all triangles counterclockwise from outside.
+ * @typedef {{position: Float32Array, normal: Float32Array, node: Float32Array, index: Uint32Array, edges: Uint32Array, closed: boolean}} Mesh
  * @typedef {{points: number[][], faces: number[][]}} Solid
  */
 
@@ -42,8 +43,29 @@ export function meshed(x, triangles) {
       }
       index[3 * f + k] = corner;
     }
-  const edges = creases(triangles, normals);
-  return { position: new Float32Array(position), normal: new Float32Array(normal), node: new Float32Array(node), index, edges };
+  const edges = creases(triangles, normals, x.length / 3);
+  const closed = bounding(triangles, x.length / 3) && volume(x, triangles) > 0;
+  return { position: new Float32Array(position), normal: new Float32Array(normal), node: new Float32Array(node), index, edges, closed };
+}
+
+/** @param {ArrayLike<number>} triangles @param {number} n vertices @returns {boolean} whether each edge is passed as often to as fro */
+function bounding(triangles, n) {
+  /** @type {Map<number, number>} */ const passed = new Map();
+  for (let i = 0; i < triangles.length; i++) {
+    const a = triangles[i], b = triangles[i % 3 === 2 ? i - 2 : i + 1];
+    const key = a < b ? a * n + b : b * n + a;
+    passed.set(key, (passed.get(key) ?? 0) + (a < b ? 1 : -1));
+  }
+  return [...passed.values()].every((sum) => sum === 0);
+}
+
+/** @param {ArrayLike<number>} x positions @param {ArrayLike<number>} triangles @returns {number} Σ a · (b × c) / 6 */
+function volume(x, triangles) {
+  /** @param {number} i */
+  const point = (i) => [x[3 * triangles[i]], x[3 * triangles[i] + 1], x[3 * triangles[i] + 2]];
+  let sum = 0;
+  for (let i = 0; i < triangles.length; i += 3) sum += dot(point(i), cross(point(i + 1), point(i + 2))) / 6;
+  return sum;
 }
 
 /** @param {number} n @param {ArrayLike<number>} triangles @returns {number[][]} triangles at each vertex */
@@ -53,14 +75,14 @@ function neighbours(n, triangles) {
   return around;
 }
 
-/** @param {ArrayLike<number>} triangles @param {number[][]} normals @returns {Uint32Array} pairs of nodes of sharp or open edges */
-function creases(triangles, normals) {
-  /** @type {Map<string, number>} */ const open = new Map();
+/** @param {ArrayLike<number>} triangles @param {number[][]} normals @param {number} n vertices @returns {Uint32Array} pairs of nodes of sharp or open edges */
+function creases(triangles, normals, n) {
+  /** @type {Map<number, number>} */ const open = new Map();
   /** @type {number[]} */ const pairs = [];
   for (let f = 0; f < triangles.length / 3; f++)
     for (let k = 0; k < 3; k++) {
       const a = triangles[3 * f + k], b = triangles[3 * f + ((k + 1) % 3)];
-      const key = a < b ? `${a} ${b}` : `${b} ${a}`;
+      const key = a < b ? a * n + b : b * n + a;
       const other = open.get(key);
       if (other === undefined) open.set(key, f);
       else {
@@ -68,7 +90,7 @@ function creases(triangles, normals) {
         if (dot(normals[f], normals[other]) < CREASE) pairs.push(a, b);
       }
     }
-  for (const key of open.keys()) pairs.push(...key.split(" ").map(Number));
+  for (const key of open.keys()) pairs.push(Math.floor(key / n), key % n);
   return new Uint32Array(pairs);
 }
 

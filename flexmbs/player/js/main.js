@@ -1,9 +1,11 @@
 // Starts the player and the curves of the page. Where the player cannot start, the still picture stays.
 import { followed } from "./plots.js";
 import { Player } from "./player.js";
+import { reached } from "./reach.js";
 import { Scene } from "./scene.js";
 
 async function start() {
+  reached(".scroll, figure.field");
   const plots = document.getElementById("flexmbs-plots")?.textContent;
   if (plots) await followed(plots);
   const root = /** @type {HTMLElement & {player?: Player} | null} */ (document.querySelector(".player"));

@@ -3,6 +3,7 @@ import { Camera } from "./camera.js";
 import { Clock } from "./clock.js";
 import { SCALES, computed } from "./colours.js";
 import { connect } from "./controls.js";
+import { CALM, DUE, LEVELS, Quality } from "./quality.js";
 import { filmed } from "./record.js";
 import { Renderer } from "./renderer.js";
 import { Viewer } from "./viewer.js";
@@ -11,6 +12,7 @@ import { Viewer } from "./viewer.js";
 /** @typedef {import("./viewer.js").Settings} Settings */
 
 const MOST_NOTES = 4;
+const READ = 100; // ms between numbers, as fast as they can be read
 
 export class Player {
   /** @param {HTMLElement} root @param {Scene} scene */
@@ -23,7 +25,14 @@ export class Player {
     this.viewer = new Viewer(scene, new Renderer(this.canvas), this.camera);
     this.camera.lookFrom(scene.table.view);
     this.dirty = true;
+    this.awake = false; // whether the next picture of the screen is asked for
+    this.quality = new Quality();
+    this.room = [1, 1]; // of the canvas in the page
+    this.level = LEVELS[0];
     this.frames = 0; // pictures drawn
+    this.drawn = -Infinity; // ms, when the last one was
+    this.told = -Infinity; // ms, when the time was last written
+    this.waiting = false; // whether the card is asked
     /** @type {(() => void) | null} */ this.atEnd = null;
     this.dress();
     root.classList.add("live"); // the canvas has its size from here on
@@ -37,49 +46,80 @@ export class Player {
   listen() {
     new ResizeObserver(() => this.resize()).observe(this.canvas);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.dress());
-    document.addEventListener("flexmbs:time", () => this.showTime());
+    document.addEventListener("flexmbs:time", () => {
+      this.showTime();
+      this.showPlaying();
+    });
     document.addEventListener("flexmbs:seek", (event) => this.clock.seek(/** @type {CustomEvent} */ (event).detail.time));
     this.canvas.addEventListener("webglcontextlost", () => this.root.classList.remove("live"));
     this.showTime();
-    /** @param {number} now */
-    const loop = (now) => {
-      this.step(now);
-      requestAnimationFrame(loop);
-    };
-    requestAnimationFrame(loop);
   }
 
   /** @param {number} now ms */
   step(now) {
+    this.awake = false;
     const was = this.clock.time;
     const moved = this.clock.tick(now);
     if (this.atEnd && (!this.clock.playing || this.clock.time < was)) {
       this.atEnd();
       this.atEnd = null;
     }
-    if (!moved && !this.dirty) return;
-    this.dirty = false;
-    this.draw();
+    if (moved || this.dirty) {
+      const moving = this.clock.playing || now - this.drawn < CALM;
+      this.draw(moving ? this.quality.next(now) : LEVELS[0]);
+      this.drawn = now;
+      if (moving) this.watch();
+    } else if (this.level !== LEVELS[0] && now - this.drawn >= CALM) this.draw();
+    if (this.clock.playing || this.level !== LEVELS[0]) this.wake();
   }
 
-  draw() {
+  /** @param {import("./quality.js").Level} [level] */
+  draw(level = LEVELS[0]) {
+    this.level = level;
+    this.dirty = false;
+    this.size();
     const frames = this.viewer.draw(this.clock.time, 0.15 * this.clock.speed);
     this.label(frames);
     this.frames += 1;
   }
 
+  /** Asks after a while whether the card is done with the picture that was drawn. */
+  watch() {
+    if (this.waiting) return;
+    this.waiting = true;
+    const done = this.viewer.renderer.fence(), asked = performance.now();
+    setTimeout(() => {
+      this.waiting = false;
+      this.quality.judge(!done() || performance.now() - asked > 2 * DUE); // some browsers wait for the card where they are asked
+    }, DUE);
+  }
+
   invalidate() {
     this.dirty = true;
+    this.wake();
+  }
+
+  wake() {
+    if (this.awake) return;
+    this.awake = true;
+    requestAnimationFrame((now) => this.step(now));
   }
 
   resize() {
-    const ratio = Math.min(window.devicePixelRatio || 1, 2);
-    const [width, height] = [this.canvas.clientWidth, this.canvas.clientHeight].map((n) => Math.max(Math.round(n * ratio), 1));
-    if (this.canvas.width === width && this.canvas.height === height) return;
-    [this.canvas.width, this.canvas.height] = [width, height];
+    this.room = [this.canvas.clientWidth, this.canvas.clientHeight];
+    if (this.size()) this.draw();
+  }
+
+  /** @returns {boolean} whether the size of the canvas was another one */
+  size() {
+    const ratio = this.level.scale * Math.min(window.devicePixelRatio || 1, 2);
+    const [width, height] = this.room.map((n) => Math.max(Math.round(n * ratio), 1));
     this.viewer.renderer.ratio = ratio;
-    this.invalidate();
-    this.step(0);
+    this.viewer.renderer.fine = this.level.fine;
+    this.viewer.outlined = this.level.outlined;
+    if (this.canvas.width === width && this.canvas.height === height) return false;
+    [this.canvas.width, this.canvas.height] = [width, height];
+    return true;
   }
 
   /** Colours of the page. */
@@ -164,7 +204,7 @@ export class Player {
 
   record() {
     const button = /** @type {HTMLButtonElement} */ (this.root.querySelector('[data-player="record"]'));
-    button.disabled = true;
+    button.disabled = this.quality.sharp = true;
     const { clock } = this;
     /** @param {() => void} done */
     const play = (done) => {
@@ -177,7 +217,7 @@ export class Player {
     };
     return filmed(this.canvas, play, this.scene.table.name)
       .catch((error) => this.say(String(error.message)))
-      .finally(() => (button.disabled = false));
+      .finally(() => (button.disabled = this.quality.sharp = false));
   }
 
   /** @param {string} text */
@@ -186,19 +226,27 @@ export class Player {
     if (note) note.textContent = text;
   }
 
+  /** The time at the slider and, as fast as it can be read, as a number. */
   showTime() {
     const { clock, scene } = this;
+    this.invalidate();
     const scrub = /** @type {HTMLInputElement} */ (this.root.querySelector('[data-player="scrub"]'));
     const u = scene.end > scene.start ? (clock.time - scene.start) / (scene.end - scene.start) : 0;
     scrub.value = String(u * (scene.instants - 1));
+    const now = performance.now();
+    if (clock.playing && now - this.told < READ) return;
+    this.told = now;
     const text = `${few(clock.time, 4)} s`;
     scrub.setAttribute("aria-valuetext", text);
     const shown = this.root.querySelector('[data-player="time"]');
     if (shown) shown.textContent = text;
+  }
+
+  showPlaying() {
+    const { playing } = this.clock;
     const play = /** @type {HTMLElement} */ (this.root.querySelector('[data-player="play"]'));
-    play.classList.toggle("playing", clock.playing);
-    play.setAttribute("aria-label", clock.playing ? "Pause" : "Play");
-    this.invalidate();
+    if (play.classList.toggle("playing", playing) !== (play.getAttribute("aria-label") === "Pause"))
+      play.setAttribute("aria-label", playing ? "Pause" : "Play");
   }
 
   /** What a reader who does not see the picture hears, and the remarks. */
@@ -218,6 +266,7 @@ export class Player {
   label(frames) {
     const layer = /** @type {HTMLElement} */ (this.root.querySelector('[data-player="labels"]'));
     const wanted = this.viewer.settings.frames ? frames : [];
+    if (!wanted.length && !layer.childElementCount) return;
     while (layer.childElementCount > wanted.length) layer.lastElementChild?.remove();
     while (layer.childElementCount < wanted.length) layer.append(document.createElement("span"));
     const m = this.camera.matrix(this.viewer.reach());

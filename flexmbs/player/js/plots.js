@@ -37,8 +37,9 @@ function listen(plots, span) {
   let time = span[0];
   for (const name of ["flexmbs:time", "flexmbs:seek"])
     document.addEventListener(name, (event) => {
-      time = /** @type {CustomEvent} */ (event).detail.time;
-      for (const plot of plots) plot.cursor(time);
+      const { detail } = /** @type {CustomEvent} */ (event);
+      time = detail.time;
+      for (const plot of plots) if (plot.seen || !detail.playing) plot.cursor(time);
     });
   document.addEventListener("flexmbs:span", (event) => {
     const { chosen } = /** @type {CustomEvent} */ (event).detail;
@@ -54,6 +55,8 @@ function listen(plots, span) {
   });
   const observer = new ResizeObserver(() => plots.forEach((plot) => plot.resize()));
   for (const figure of new Set(plots.map((plot) => plot.figure))) observer.observe(figure);
+  const sight = new IntersectionObserver((entries) => entries.forEach(({ target, isIntersecting }) => plots.filter((plot) => plot.root === target).forEach((plot) => plot.see(isIntersecting, time))));
+  for (const plot of plots) sight.observe(plot.root);
   addEventListener("beforeprint", () => plots.forEach((plot) => plot.hover(null)));
   for (const plot of plots) plot.cursor(time);
 }
@@ -72,6 +75,7 @@ export class Plot {
     this.root.append(this.head, this.svg, this.values);
     figure.append(this.root);
     this.time = span[0];
+    this.seen = true; // whether it is on the screen
     /** @type {[number, number] | null} */ this.pressed = null;
     this.dress();
     this.resize();
@@ -126,6 +130,12 @@ export class Plot {
     const { span } = this.view, at = /** @type {ChartPlaces} */ (this.places);
     this.now.toggleAttribute("hidden", !(time >= span[0] && time <= span[1]));
     vertical(this.now, at.x(Math.min(Math.max(time, span[0]), span[1])), at);
+  }
+
+  /** @param {boolean} seen @param {number} time */
+  see(seen, time) {
+    this.seen = seen;
+    if (seen && time !== this.time) this.cursor(time);
   }
 
   /** @param {Span} span */

@@ -1,8 +1,10 @@
 // WebGL 2: meshes, their tables of shapes, and lines of constant width.
+import { resolve, sampled } from "./samples.js";
 import { LINES, SURFACE } from "./shaders.js";
+import { multiplied } from "./vectors.js";
 
 /** @typedef {import("./geometry.js").Mesh} Mesh */
-/** @typedef {{vao: WebGLVertexArrayObject, count: number}} Drawable */
+/** @typedef {{vao: WebGLVertexArrayObject, count: number, closed: boolean}} Drawable closed: its back is never seen */
 /** @typedef {{texture: WebGLTexture, step: number, count: number}} Columns */
 /** @typedef {{nodes: number, shapes: Columns | null, stress: Columns | null}} Shapes */
 /**
@@ -29,11 +31,14 @@ export const MOST_COLUMNS = 64;
 export class Renderer {
   /** @param {HTMLCanvasElement} canvas */
   constructor(canvas) {
-    const gl = canvas.getContext("webgl2", { antialias: true, alpha: false, preserveDrawingBuffer: true });
+    const gl = canvas.getContext("webgl2", { antialias: false, alpha: false });
     if (!gl) throw new Error("WebGL 2 is not available");
     this.gl = gl;
     this.canvas = canvas;
     this.ratio = 1; // pixels of the canvas in one of the page
+    /** @type {Float32Array} */ this.seen = new Float32Array(16); // world → clip
+    this.fine = true;
+    /** @type {import("./samples.js").Sampled | null} */ this.sampled = null;
     this.surface = program(gl, SURFACE, ["position", "normal", "node"]);
     this.lines = program(gl, LINES, ["corner", "start", "end", "ends", "tint"]);
     this.nothing = this.columns(new Int16Array(3), 1, 1);
@@ -77,7 +82,7 @@ export class Renderer {
     gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, gl.createBuffer());
     gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, mesh.index, gl.STATIC_DRAW);
     gl.bindVertexArray(null);
-    return { vao, count: mesh.index.length };
+    return { vao, count: mesh.index.length, closed: mesh.closed };
   }
 
   /**
@@ -127,6 +132,8 @@ export class Renderer {
   /** @param {import("./camera.js").Camera} camera @param {number} reach @param {number[]} background */
   begin(camera, reach, background) {
     const gl = this.gl;
+    if (this.fine) this.sampled = sampled(gl, this.sampled);
+    gl.bindFramebuffer(gl.FRAMEBUFFER, this.fine && this.sampled ? this.sampled.drawn : null);
     camera.aspect = this.canvas.width / Math.max(this.canvas.height, 1);
     gl.viewport(0, 0, this.canvas.width, this.canvas.height);
     gl.clearColor(background[0], background[1], background[2], 1);
@@ -137,9 +144,10 @@ export class Renderer {
     const [right, up] = camera.screen;
     const light = [0, 1, 2].map((c) => 0.35 * right[c] + 0.6 * up[c] + 0.72 * camera.eyeward[c]);
     const n = Math.hypot(...light);
+    this.seen = camera.matrix(reach);
     for (const each of [this.surface, this.lines]) {
       gl.useProgram(each.program);
-      gl.uniformMatrix4fv(each.at("camera"), false, camera.matrix(reach));
+      gl.uniformMatrix4fv(each.at("camera"), false, this.seen);
       gl.uniform3fv(each.at("eye"), camera.eye);
       gl.uniform3fv(each.at("light"), light.map((c) => c / n));
       gl.uniform2f(each.at("pixels"), this.canvas.width / 2, this.canvas.height / 2);
@@ -151,12 +159,30 @@ export class Renderer {
     gl.bindTexture(gl.TEXTURE_2D, this.scale);
   }
 
+  /** The picture is in the canvas from here on. */
+  end() {
+    if (this.fine && this.sampled) resolve(this.gl, this.sampled);
+  }
+
+  /** @returns {() => boolean} whether the card is done with what it got until now */
+  fence() {
+    const gl = this.gl;
+    const sync = gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0);
+    gl.flush();
+    return () => {
+      const done = !sync || gl.getSyncParameter(sync, gl.SYNC_STATUS) === gl.SIGNALED;
+      gl.deleteSync(sync);
+      return done;
+    };
+  }
+
   /** @param {Drawable} drawable @param {Appearance} look */
   draw(drawable, look) {
     const gl = this.gl;
     this.prepare(this.surface, look);
     const clear = (look.colour?.[3] ?? 1) < 1;
     (clear ? gl.enable : gl.disable).call(gl, gl.BLEND);
+    (drawable.closed && !clear ? gl.enable : gl.disable).call(gl, gl.CULL_FACE);
     gl.depthMask(!clear);
     gl.enable(gl.POLYGON_OFFSET_FILL);
     gl.polygonOffset(1, 1);
@@ -165,18 +191,20 @@ export class Renderer {
     gl.depthMask(true);
   }
 
-  /** @param {Drawable} drawable @param {Appearance} look */
-  drawLines(drawable, look) {
-    if (!drawable.count) return;
+  /** @param {Segments} segments @param {Appearance} look */
+  drawLines(segments, look) {
+    if (!segments.count) return;
     const gl = this.gl;
     this.prepare(this.lines, look);
-    gl.uniform1f(this.lines.at("width"), (look.width ?? 1) * this.ratio);
+    gl.uniformMatrix4fv(this.lines.at("placing"), false, multiplied(this.seen, look.model));
+    gl.uniform1f(this.lines.at("width"), Math.max((look.width ?? 1) * this.ratio, 1));
     gl.uniform1f(this.lines.at("lift"), 2e-4);
     gl.uniform1i(this.lines.at("own"), look.own ? 1 : 0);
     gl.enable(gl.BLEND);
+    gl.disable(gl.CULL_FACE);
     if (look.through) gl.disable(gl.DEPTH_TEST);
-    gl.bindVertexArray(drawable.vao);
-    gl.drawElements(gl.TRIANGLES, drawable.count, gl.UNSIGNED_INT, 0);
+    gl.bindVertexArray(segments.vao);
+    gl.drawElements(gl.TRIANGLES, segments.count, gl.UNSIGNED_INT, 0);
     gl.enable(gl.DEPTH_TEST);
   }
 

@@ -58,12 +58,12 @@ void main() {
 export const LINES = {
   vertex: `${DEFORM}
 in vec2 corner; in vec3 start; in vec3 end; in vec2 ends; in vec4 tint;
-uniform vec2 pixels; uniform float width, lift;
+uniform mat4 placing; uniform vec2 pixels; uniform float width, lift;
 out vec4 shade;
 void main() {
   vec3 a = start, b = end;
   if (count > 0) { a += exaggeration * displacement(int(ends.x)); b += exaggeration * displacement(int(ends.y)); }
-  vec4 p = camera * model * vec4(a, 1.0), q = camera * model * vec4(b, 1.0);
+  vec4 p = placing * vec4(a, 1.0), q = placing * vec4(b, 1.0);
   float near = 1e-4;
   if (p.w < near && q.w < near) { gl_Position = vec4(2.0, 2.0, 2.0, 1.0); return; }
   if (p.w < near) p = mix(p, q, (near - p.w) / (q.w - p.w));

@@ -8,7 +8,7 @@ import { across, add, cross, dot, length, matrix, placed, scale, sub, towards, t
 /** @typedef {import("./vectors.js").Pose} Pose */
 /** @typedef {import("./renderer.js").Drawable} Drawable */
 /** @typedef {import("./renderer.js").Shapes} Shapes */
-/** @typedef {{mesh: Drawable, edges: Drawable, shapes: Shapes | null, colour: number[]}} Item */
+/** @typedef {{mesh: Drawable, edges: import("./renderer.js").Segments, shapes: Shapes | null, colour: number[]}} Item */
 /**
  * @typedef {object} Settings
  * @property {boolean} frames
@@ -56,12 +56,15 @@ export class Viewer {
     this.shaft = renderer.mesh(joined([rod([0, 0, 0], [0, 0, 1], 1)]));
     this.head = renderer.mesh(joined([rod([0, 0, 0], [0, 0, 1], 1, 1e-3)]));
     this.marks = this.jointMarks();
+    /** @type {Record<string, number>} */ this.largest = {}; // arrows of a group
+    for (const { group, largest } of scene.table.arrows) this.largest[group] = Math.max(this.largest[group] ?? 0, largest);
     this.plane = renderer.segments(this.grid());
     this.over = renderer.segments(new Float32Array(0));
     this.path = renderer.segments(new Float32Array(0));
     /** @type {{frame: number, exaggeration: number, points: number[][]}} */ this.traced = { frame: -1, exaggeration: 1, points: [] };
     /** @type {number[] | null} */ this.followed = null;
     this.time = scene.start;
+    this.outlined = true; // whether bodies have lines at their edges
   }
 
   /** @param {import("./scene.js").Part} part */
@@ -80,7 +83,7 @@ export class Viewer {
     return { mesh: renderer.mesh(mesh), edges: this.edges(mesh, decoded(scene.buffer, part.vertices)), shapes };
   }
 
-  /** @param {import("./geometry.js").Mesh} mesh @param {ArrayLike<number>} x positions of its nodes @returns {Drawable} */
+  /** @param {import("./geometry.js").Mesh} mesh @param {ArrayLike<number>} x positions of its nodes @returns {import("./renderer.js").Segments} */
   edges(mesh, x) {
     const rows = new Float32Array(6 * mesh.edges.length);
     for (let i = 0; i < mesh.edges.length; i += 2) {
@@ -91,7 +94,7 @@ export class Viewer {
   }
 
   /**
-   * @param {import("./scene.js").Body} body @param {number[]} colour @param {{mesh: Drawable, edges: Drawable, shapes: Shapes}[]} parts
+   * @param {import("./scene.js").Body} body @param {number[]} colour @param {{mesh: Drawable, edges: import("./renderer.js").Segments, shapes: Shapes}[]} parts
    * @returns {Item[]}
    */
   body(body, colour, parts) {
@@ -158,13 +161,13 @@ export class Viewer {
     /** @type {number[]} */ const rows = [];
     /** @param {number} i @param {number} j */
     const point = (i, j) => add(scale(ground, up), add(scale(step * i, e), scale(step * j, n)));
-    for (let k = -half; k <= half; k++) {
-      for (let l = -half; l < half; l++) {
-        const far = Math.max(Math.abs(k), Math.abs(l + 0.5)) / half;
-        const tint = [1, 1, 1, Math.max(1 - far ** 2, 0) * ((i0 + k) % 5 === 0 ? 1 : 0.55)];
-        rows.push(...point(i0 + k, j0 + l), ...point(i0 + k, j0 + l + 1), 0, 0, ...tint);
-        const other = [1, 1, 1, Math.max(1 - far ** 2, 0) * ((j0 + k) % 5 === 0 ? 1 : 0.55)];
-        rows.push(...point(i0 + l, j0 + k), ...point(i0 + l + 1, j0 + k), 0, 0, ...other);
+    for (let k = 1 - half; k < half; k++) {
+      const ends = Array.from({ length: 2 * half + 1 }, (_, l) => l - half).filter((l) => Math.abs(l) >= Math.abs(k)); // of pieces that fade alike
+      for (let l = 1; l < ends.length; l++) {
+        const [a, b] = [ends[l - 1], ends[l]];
+        const faded = 1 - (Math.max(Math.abs(k), Math.abs(a + b) / 2) / half) ** 2;
+        rows.push(...point(i0 + k, j0 + a), ...point(i0 + k, j0 + b), 0, 0, 1, 1, 1, faded * ((i0 + k) % 5 === 0 ? 1 : 0.55));
+        rows.push(...point(i0 + a, j0 + k), ...point(i0 + b, j0 + k), 0, 0, 1, 1, 1, faded * ((j0 + k) % 5 === 0 ? 1 : 0.55));
       }
     }
     return new Float32Array(rows);
@@ -206,6 +209,7 @@ export class Viewer {
     if (settings.ghost) this.items.forEach((items, body) => this.drawGhost(items, poses[body]));
     this.drawTrace(time);
     this.drawAxes(frames);
+    renderer.end();
     return frames;
   }
 
@@ -242,7 +246,7 @@ export class Viewer {
       };
       const grey = theme.dark ? 0.45 : 0.72;
       renderer.draw(item.mesh, { ...look, colour: field ? [grey, grey, grey, 1] : [...item.colour, 1] });
-      renderer.drawLines(item.edges, { ...look, colour: [...theme.edge, field ? 0.6 : 0.4], width: 1.3 });
+      if (this.outlined) renderer.drawLines(item.edges, { ...look, colour: [...theme.edge, field ? 0.6 : 0.4], width: 1.3 });
     }
   }
 
@@ -263,9 +267,8 @@ export class Viewer {
     const shown = /** @type {Record<string, boolean>} */ ({ reaction: settings.reactions, force: settings.forces, contact: settings.forces });
     scene.table.arrows.forEach((arrow, k) => {
       if (!shown[arrow.group]) return;
-      const largest = Math.max(...scene.table.arrows.filter((each) => each.group === arrow.group).map((each) => each.largest));
       const v = scene.at(scene.vectors[k], time);
-      const size = (0.3 * this.size * length(v)) / largest;
+      const size = (0.3 * this.size * length(v)) / this.largest[arrow.group];
       if (size < 0.004 * this.size) return;
       const p = towards(v);
       const head = Math.min(0.045 * this.size, 0.6 * size);

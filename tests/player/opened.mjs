@@ -1,0 +1,45 @@
+// A page in a browser: Chromium without a screen, Firefox on the one of DISPLAY or without. Arguments: BROWSER EXECUTABLE PAGE FOLDER
+import { createRequire } from "node:module";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+
+const [browserName, executablePath, file, modules] = process.argv.slice(2);
+export const chromium = browserName === "chrome";
+export const required = createRequire(path.join(path.resolve(modules), "x.js"));
+
+const CHROMIUM = ["--no-sandbox", "--enable-unsafe-swiftshader", "--disable-background-networking"]; // WebGL without a graphics card
+const SIZE = { width: 1280, height: 900 };
+
+/** Lets `look` see the page, and prints as JSON what it found, the messages of the page and what it asked of others. */
+export async function opened(look) {
+  const seen = { messages: [], requests: [] };
+  const browser = await required("puppeteer-core").launch({
+    browser: browserName, executablePath, headless: chromium || !process.env.DISPLAY, args: chromium ? CHROMIUM : [`--width=${SIZE.width}`, `--height=${SIZE.height}`],
+    defaultViewport: chromium ? SIZE : null, extraPrefsFirefox: { "webgl.force-enabled": true },
+  });
+  try {
+    const page = await browser.newPage();
+    page.on("console", (message) => ["error", "warn"].includes(message.type()) && !message.text().includes("ReadPixels") && seen.messages.push(message.text())); // the test reads them
+    page.on("pageerror", (error) => seen.messages.push(String(error)));
+    page.on("request", (request) => /^(file|data|blob):/.test(request.url()) || seen.requests.push(request.url()));
+    await page.goto(pathToFileURL(file).href);
+    await page.evaluate(async () => { // waitForFunction needs what the policy of the page forbids
+      const ready = () => !document.querySelector(".player") || document.querySelector('.player.live, .player [data-player="note"]:not(:empty)');
+      for (let k = 0; k < 600 && !ready(); k++) await new Promise((done) => setTimeout(done, 100));
+    });
+    await look(page, seen);
+  } finally {
+    await browser.close();
+  }
+  console.log(JSON.stringify(seen));
+}
+
+export const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+
+/** Firefox ESR has the size of a phone, not the orientation. */
+export async function resized(page, width, height) {
+  await page.setViewport({ width, height }).catch((error) => {
+    if (!/unknown command/.test(error.message)) throw error;
+  });
+  await wait(300);
+}
