@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.model.contacts.contact import CoordinateContact
+from flexmbs.model.model import ModelData
 from flexmbs.model.motions import Motion
 
 
@@ -39,6 +41,12 @@ def axes_of(motions: Sequence[Motion], position: NDArray[np.float64]) -> list[di
             found.append(mark)
         q += motion.nq
     return found
+
+
+def stops_of(model: ModelData, joint: str) -> list[list[float]]:
+    """(side, bound) of the limits of a joint with one coordinate: side 1 of a lower, −1 of an upper one."""
+    limits = [each for each in model.contacts.values() if isinstance(each, CoordinateContact) and each.joint == joint]
+    return [[float(side), float(bound)] for each in limits for side, bound in each.bounds().values()]
 
 
 def _place(motions: Sequence[Motion], k: int, on: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

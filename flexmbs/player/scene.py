@@ -18,7 +18,7 @@ from flexmbs.player.arrays import Buffer
 from flexmbs.player.arrows import arrows_of, touches_of
 from flexmbs.player.bounds import Bounds, bounds
 from flexmbs.player.instants import sampled, turn_note
-from flexmbs.player.joint_marks import axes_of
+from flexmbs.player.joint_marks import axes_of, stops_of
 from flexmbs.player.links import Shape, body_shapes, extent_of
 from flexmbs.player.solids import Solid, require_solids
 from flexmbs.player.surfaces import add_part, parts_of
@@ -184,7 +184,10 @@ class _Writer:
         joint = self.shown.model.joints[name]
         position = self.shown.joint(name).position
         ends = {"parent": self.numbers[str(joint.parent)], "child": self.numbers[str(joint.child)]}
-        return {"name": name, "kind": joint.kind, **ends, "axes": axes_of(joint.motions, position)}
+        axes = axes_of(joint.motions, position)
+        if joint.nv == 1 and (stops := stops_of(self.shown.model, name)):
+            axes = [each | {"stops": stops} if each["kind"] == "slide" else each for each in axes]
+        return {"name": name, "kind": joint.kind, **ends, "axes": axes}
 
     def _arrows(self) -> list[dict[str, Any]]:
         arrows, notes = arrows_of(self.shown)

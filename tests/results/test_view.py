@@ -158,3 +158,16 @@ def test_contacts_show_when_they_are_closed() -> None:
     times = np.linspace(0.0, 0.4, table["time"][2])
     assert not closed[times < fall - 0.01].any()
     assert closed[times > fall + 0.02].all()
+
+
+def test_a_rail_has_its_stops() -> None:
+    model = fm.Model("carriage", gravity=(0.0, 0.0, -9.81))
+    carriage = model.add(fm.RigidBody("carriage", mass=1.0, inertia=(0.01, 0.01, 0.01)))
+    model.add(fm.Prismatic("rail", model.ground, carriage, axis="x", v0=1.0))
+    model.add(fm.JointLimit("buffer", "rail", lower=-0.2, upper=0.5))
+    pendulum = model.add(fm.RigidBody("pendulum", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.0, 0.0, -0.3)))
+    model.add(fm.Revolute("hinge", carriage, pendulum, axis="y"))
+    model.add(fm.JointLimit("turned", "hinge", upper=1.0))
+    rail, hinge = scene(start_of(model).solution)["joints"]
+    assert rail["axes"][0]["stops"] == [[1.0, -0.2], [-1.0, 0.5]]
+    assert "stops" not in hinge["axes"][0]

@@ -5,7 +5,7 @@ import { add, compose, conjugate, inverse, multiple, placed, product, scale } fr
 /** @typedef {import("./arrays.js").Stored} Stored */
 /** @typedef {import("./vectors.js").Pose} Pose */
 /** @typedef {{values: Float64Array, width: number}} History rows of numbers, one per instant */
-/** @typedef {{kind: string, on: string, point: number[], axis: number[], range?: number[]}} Axis */
+/** @typedef {{kind: string, on: string, point: number[], axis: number[], range?: number[], stops?: [number, number][]}} Axis */
 /** @typedef {{name: string, kind: string, parent: number, child: number, axes: Axis[]}} Joint */
 /** @typedef {{name: string, body: number, rest: number[], moved?: Stored, turned?: Stored}} FrameTable */
 /** @typedef {{name: string, group: string, frame: number, largest: number, vector: Stored}} Arrow */

@@ -130,13 +130,18 @@ export class Viewer {
         if (axis.kind === "ball") found.push({ frame, mesh: this.solid([ball(axis.point, 1.7 * m, 6)]) });
         else if (axis.kind === "turn") found.push({ frame, mesh: this.solid([rod(along(-2.4 * m), along(2.4 * m), 1.25 * m)]) });
         else if (axis.range) {
-          const [low, high] = axis.range;
+          const stops = axis.stops ?? [], ends = [...axis.range, ...stops.map(([, bound]) => bound)];
+          const [low, high] = [Math.min(...ends), Math.max(...ends)];
           const one = joint.axes.filter((each) => each.kind === "slide").length <= 1; // a rail for one direction only
           if (!one || high - low > 20 * this.size) continue;
           found.push({ frame, mesh: this.solid([rod(along(low - 3 * m), along(high + 3 * m), 0.5 * m)]) });
           const x = across(u), y = cross(u, x);
           /** @param {number[]} v */
           const place = (v) => add(scale(v[0], x), add(scale(v[1], y), scale(v[2], u)));
+          for (const [side, bound] of stops) { // a plate that the slider meets
+            const at = along(bound - side * 2.75 * m);
+            found.push({ frame, mesh: this.solid([box([4 * m, 4 * m, 1.5 * m], (v) => add(place(v), at))]) });
+          }
           if (axis.on === "parent") found.push({ frame: joint.child, mesh: this.solid([box([2.6 * m, 2.6 * m, 4 * m], place)]) });
         }
       }
