@@ -1,0 +1,227 @@
+"""Models, links, joints and frames of SDF files, and their poses at zero joint coordinates.
+
+Source: SDFormat specification 1.11 and "Pose frame semantics", sdformat.org.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from flexmbs.declaration import close_names, shown
+from flexmbs.errors import InputError
+from flexmbs.robots.imported import Report
+from flexmbs.robots.mjcf.values import HERE, Pose
+from flexmbs.robots.xml_tree import Element, numbers, read_xml
+
+WORLD, MODEL, BETWEEN = "world", "__model__", "::"
+DEEPEST = 20  # nested models
+
+
+@dataclass(eq=False)
+class Scope:
+    """A model, or the world: what its names mean. ``prefix``: before the names of its items, "" for the outermost model."""
+
+    element: Element
+    prefix: str
+    around: "Scope | None"
+    static: bool
+    links: dict[str, Element] = field(default_factory=dict)
+    joints: dict[str, Element] = field(default_factory=dict)
+    frames: dict[str, Element] = field(default_factory=dict)
+    models: dict[str, "Scope"] = field(default_factory=dict)
+    placed: Element | None = None  # <include>, whose pose counts before that of the model
+
+    def full(self, name: str) -> str:
+        """A name of this scope for the whole file."""
+        return f"{self.prefix}{BETWEEN}{name}" if self.prefix else name
+
+    def inner(self, name: str) -> "tuple[Scope, str]":
+        """The scope of a name with "::" and the name there."""
+        scope: Scope = self
+        *way, last = name.split(BETWEEN)
+        for step in way:
+            if step not in scope.models:
+                return self, name
+            scope = scope.models[step]
+        return scope, last
+
+
+class Reader:
+    """Scopes from elements, and values with their problems."""
+
+    def __init__(self, path: Path, report: Report, *, allow_outside: bool) -> None:
+        self.path, self.report, self.allow_outside = path, report, allow_outside
+
+    def scope(self, element: Element, prefix: str, around: Scope | None, depth: int = 0) -> Scope:
+        """The names of a model or world, with nested and included models."""
+        static = self.switch(element, "static") or (around is not None and around.static)
+        found = Scope(element, prefix, around, static)
+        if depth > DEEPEST:
+            raise InputError(f"{element.place}: more than {DEEPEST} nested models")
+        for tag, table in (("link", found.links), ("joint", found.joints), ("frame", found.frames)):
+            for child in element.all(tag):
+                name = child.attributes.get("name", "")
+                if not name or BETWEEN in name or name in {**found.links, **found.joints, **found.frames}:
+                    text = f"{tag} {shown(name)} needs a name of its own, without '::'; rename it"
+                    self.report.problem(child, text)
+                else:
+                    table[name] = child
+        for child in element.all("model"):
+            self._nest(found, child, child.attributes.get("name", ""), None, depth)
+        for child in element.all("include"):
+            model = self._included(child)
+            named = child.first("name")
+            self._nest(found, model, named.text if named else model.attributes.get("name", ""), child, depth)
+        return found
+
+    def _nest(self, scope: Scope, element: Element, name: str, placed: Element | None, depth: int) -> None:
+        if not name or name in scope.models:
+            self.report.problem(element, f"model {shown(name)} needs a name of its own; rename it")
+            return
+        scope.models[name] = self.scope(element, scope.full(name), scope, depth + 1)
+        scope.models[name].placed = placed
+
+    def _included(self, element: Element) -> Element:
+        uri = element.first("uri")
+        name = "" if uri is None else uri.text.removeprefix("model://").removeprefix("file://")
+        if not name:
+            raise InputError(f"{element.place}: <include> has no <uri>")
+        folder = element.path.parent
+        place = next(
+            (each for each in (folder / name, self.path.parent / name, self.path.parent.parent / name) if each.exists()), None
+        )
+        if place is None:
+            raise InputError(f"{element.place}: include {shown(name)}: no such file or folder beside the file")
+        place = place / "model.sdf" if place.is_dir() else place
+        if not (self.allow_outside or place.resolve().is_relative_to(self.path.parent.resolve())):
+            raise InputError(f"{element.place}: include {shown(name)} is outside the file's folder; set allow_outside")
+        root = sdf_root(place)
+        models = root.all("model")
+        if len(models) != 1:
+            raise InputError(f"{root.place}: an included file must have one <model>, not {len(models)}")
+        return models[0]
+
+    def switch(self, element: Element, tag: str, default: bool = False) -> bool:
+        """A child with true, false, 1 or 0."""
+        child = element.first(tag)
+        if child is None:
+            return default
+        if child.text.lower() not in ("true", "false", "1", "0"):
+            self.report.problem(child, f"<{tag}>: must be true or false, not {shown(child.text)}")
+        return child.text.lower() in ("true", "1")
+
+    def number(self, element: Element | None, tag: str, default: float) -> float:
+        """The number in a child."""
+        child = None if element is None else element.first(tag)
+        if child is None:
+            return default
+        try:
+            return numbers(child.text, 1)[0] if child.text.lower() not in ("inf", "-inf") else float(child.text)
+        except ValueError as error:
+            self.report.problem(child, f"<{tag}>: {error}")
+            return default
+
+    def vector(self, child: Element, count: int) -> np.ndarray:
+        """The numbers of an element."""
+        try:
+            return np.array(numbers(child.text, count))
+        except ValueError as error:
+            self.report.problem(child, f"<{child.tag}>: {error}")
+            return np.zeros(count)
+
+    def pose(self, child: Element | None) -> Pose:
+        """<pose>: x y z and roll, pitch, yaw about fixed axes, or a quaternion."""
+        if child is None or not child.text:
+            return HERE
+        if child.attributes.get("rotation_format", "euler_rpy") == "quat_xyzw":
+            given = self.vector(child, 7)
+            if not given[3:].any():
+                self.report.problem(child, "<pose>: the quaternion has length zero")
+                return HERE
+            return Pose(Rotation.from_quat(given[3:]).as_matrix(), given[:3])
+        given = self.vector(child, 6)
+        degrees = child.attributes.get("degrees", "false").lower() in ("true", "1")
+        return Pose(Rotation.from_euler("xyz", given[3:], degrees=degrees).as_matrix(), given[:3])
+
+
+def sdf_root(path: Path) -> Element:
+    """The root <sdf> of version 1.5 or later. Raises `InputError`."""
+    root = read_xml(path)
+    if root.tag != "sdf":
+        raise InputError(f"{root.place}: the root element must be <sdf>, not <{root.tag[:40]}>")
+    version = root.attributes.get("version", "")
+    parts = version.split(".")
+    if len(parts) != 2 or not all(part.isdecimal() for part in parts) or (int(parts[0]), int(parts[1])) < (1, 5):
+        raise InputError(
+            f"{root.place}: version {shown(version)}: versions 1.5 and later are read; convert the file with 'gz sdf'"
+        )
+    return root
+
+
+class Poses:
+    """Poses in the world at zero joint coordinates."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        self.known: dict[tuple[Scope, str], Pose] = {}
+        self.open: list[tuple[Scope, str]] = []  # those that are being found
+
+    def of(self, scope: Scope, name: str, element: Element) -> Pose:
+        """The pose of a link, joint, frame, nested model (by its name), the model itself, or the world."""
+        if name == WORLD:
+            return HERE
+        inside, own = scope.inner(name)
+        key = (inside, own)
+        if key in self.open:
+            raise InputError(f"{element.place}: the pose of {shown(name)} depends on itself; correct relative_to or attached_to")
+        if key not in self.known:
+            self.open.append(key)
+            self.known[key] = self._found(inside, own, element)
+            self.open.pop()
+        return self.known[key]
+
+    def _found(self, scope: Scope, name: str, element: Element) -> Pose:
+        if name == MODEL:
+            return self._model(scope)
+        if name in scope.models:
+            return self.of(scope.models[name], MODEL, element)
+        for table, default in ((scope.links, MODEL), (scope.joints, ""), (scope.frames, "")):
+            if name in table:
+                return self._relative(scope, table[name], default or _carrier(table[name]))
+        known = [*scope.links, *scope.joints, *scope.frames, *scope.models]
+        where = f"model {shown(scope.prefix)}" if scope.prefix else "the outermost model"
+        raise InputError(f"{element.place}: there is no {shown(name)} in {where}; {close_names(name, known)}")
+
+    def _relative(self, scope: Scope, item: Element, default: str) -> Pose:
+        pose = item.first("pose")
+        base = (pose.attributes.get("relative_to", "") if pose is not None else "") or default
+        return self.of(scope, base, item).then(self.reader.pose(pose))
+
+    def _model(self, scope: Scope) -> Pose:
+        """The model frame: its pose in the scope around it, of the placement frame if it has one."""
+        item = scope.element if scope.placed is None or scope.placed.first("pose") is None else scope.placed
+        pose = item.first("pose")
+        given = self.reader.pose(pose)
+        around = scope.around
+        if around is not None:
+            base = (pose.attributes.get("relative_to", "") if pose is not None else "") or MODEL
+            given = (HERE if around.element.tag == WORLD and base == MODEL else self.of(around, base, item)).then(given)
+        placement = (scope.placed or scope.element).first("placement_frame")
+        name = placement.text if placement is not None else scope.element.attributes.get("placement_frame", "")
+        if not name:
+            return given
+        kept = self.known, self.open
+        self.known, self.open = {(scope, MODEL): HERE}, []  # for the place of the frame in the model
+        inside = self.of(scope, name, scope.element)
+        self.known, self.open = kept
+        return given.then(Pose(inside.R.T, -inside.R.T @ inside.o))
+
+
+def _carrier(item: Element) -> str:
+    """To what the pose of a joint or frame is relative by itself."""
+    if item.tag == "frame":
+        return item.attributes.get("attached_to", "") or MODEL
+    child = item.first("child")
+    return MODEL if child is None else child.text
