@@ -110,12 +110,14 @@ from .results.state import state as state
 from .results.state import state_of as state_of
 from .robots.mjcf.build import from_mujoco as from_mujoco
 from .robots.robot import Robot as Robot
+from .robots.sdf.build import from_sdf as from_sdf
 from .signals.signal import Signal as Signal
 from .signals.spectra import Psd as Psd
 from .studies.compare import compare as compare
 from .studies.fitting.identify import identify as identify
 from .studies.fitting.optimize import optimize as optimize
 from .studies.fitting.sensitivities import sensitivities as sensitivities
+from .studies.fmu import export_fmu as export_fmu
 from .studies.gibbs import gibbs as gibbs
 from .studies.inverse_dynamics import inverse_dynamics as inverse_dynamics
 from .studies.kinematics import kinematics as kinematics

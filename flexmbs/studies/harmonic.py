@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexmbs.errors import InputError, MachineError
+from flexmbs.exports.linear_code import LinearSystem
 from flexmbs.signals.arguments import FloatArray, chosen_names, number_list
 from flexmbs.signals.frequency_response import TURN, ComplexArray, FrequencyResponse, transfer
 from flexmbs.signals.random_vibration import RandomResponse, band, random_response, read_inputs
@@ -86,13 +87,25 @@ def state_space(linear: Linearization) -> Any:
         raise MachineError("to_control: needs python-control; install it: pip install control") from None
     if not linear.steady:
         raise InputError("to_control: the model does not rest or move steadily at this state; linearize an equilibrium")
-    rest = len(linear.A) - len(linear.coordinates) - len(linear.velocities)
-    states = [
-        *linear.coordinates, *(f"{name} rate" for name in linear.velocities), *(f"force state {k}" for k in range(rest))
-    ]  # fmt: skip
-    names = {"inputs": list(linear.inputs), "outputs": list(linear.outputs), "states": states}
+    names = {"inputs": list(linear.inputs), "outputs": list(linear.outputs), "states": _state_names(linear)}
     plain = {key: [name.replace(".", ":") for name in value] for key, value in names.items()}  # control reserves the dot
     return ss(linear.A, linear.B, linear.C, linear.feedthrough, **plain)
+
+
+def linear_system(linear: Linearization) -> LinearSystem:
+    """The linearised model as what files of other programs hold. Raises `InputError` for a motion that is not steady."""
+    if not linear.steady:
+        raise InputError("export: the model does not rest or move steadily at this state; linearize an equilibrium")
+    both = ((linear.inputs, linear.input_units), (linear.outputs, linear.output_units))
+    inputs, outputs = ([f"{name} ({unit})" for name, unit in zip(*each)] for each in both)
+    title = f"{linear.state.compiled.model.name}, linearized at t = {linear.state.t:g} s"
+    return LinearSystem(title, linear.A, linear.B, linear.C, linear.feedthrough, _state_names(linear), inputs, outputs)
+
+
+def _state_names(linear: Linearization) -> list[str]:
+    """Names of x = (y, σ, z)."""
+    rest = len(linear.A) - len(linear.coordinates) - len(linear.velocities)
+    return [*linear.coordinates, *(f"{name} rate" for name in linear.velocities), *(f"force state {k}" for k in range(rest))]
 
 
 def _column(H: ComplexArray, f: FloatArray, efforts: int, drives: int, k: int) -> ComplexArray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import ArrayLike
 from flexmbs.api.model import Model
 from flexmbs.dynamics.dense import Terms
 from flexmbs.errors import InputError
+from flexmbs.exports.linear_code import write_linear
 from flexmbs.initial.arguments import require_no_contacts, require_no_functions_of_reactions, require_no_samplers
 from flexmbs.initial.assembly import holonomic_rows
 from flexmbs.model.forces import loaded_by_reactions
@@ -22,7 +24,7 @@ from flexmbs.signals.frequency_response import FrequencyResponse
 from flexmbs.signals.random_vibration import RandomResponse
 from flexmbs.signals.spectra import Psd
 from flexmbs.studies.balance import free_directions
-from flexmbs.studies.harmonic import frequency_response, random_vibration, state_space
+from flexmbs.studies.harmonic import frequency_response, linear_system, random_vibration, state_space
 from flexmbs.studies.jacobians import partition
 from flexmbs.studies.modes import Modes, complex_modes
 from flexmbs.studies.ports import Port, displacement_rates, read_inputs, read_outputs
@@ -111,6 +113,18 @@ class Linearization:
     def to_control(self) -> Any:
         """The system ẋ = A x + B u, y = C x + feedthrough u for python-control, with its names, see `state_space`."""
         return state_space(self)
+
+    def export(self, path: str | Path, *, version: int = 3) -> Path:
+        """Write ẋ = A x + B u, y = C x + feedthrough u for other programs; the ending of the path is the format.
+
+        ``.c``: functions in C, also for steps with held inputs.  ``.mo``: a Modelica model.  ``.m``: a function of MATLAB and
+        Octave.  ``.ssc``: a Simscape component.  ``.fmu``: a co-simulation unit in plain C of FMI ``version`` 2 or 3, which needs
+        no other program: steps are exact for held inputs, D is its directional derivative, its states can be set, kept and
+        serialized; it has a binary for Linux on x86-64 if a C compiler is there, and its source for all others.
+        The quantities are differences from the state of linearization; the file's stem is the name.
+        Returns the path. Raises `InputError`, also for motions that are not steady, `MachineError`.
+        """
+        return write_linear(linear_system(self), path, version=version)
 
     def __str__(self) -> str:
         passing = "" if self.steady else ", not steady: modes of this instant alone, which say nothing about stability"

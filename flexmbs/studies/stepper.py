@@ -128,6 +128,11 @@ class Stepper:
         return self._clock[TIME]
 
     @property
+    def t_end(self) -> float:
+        """The last time that can be reached (s)."""
+        return self._clock[END]
+
+    @property
     def q(self) -> np.ndarray:
         """Positions (nq,) as of `Solution.q`, a copy."""
         return self._run.state.q.copy()

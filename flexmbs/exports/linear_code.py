@@ -1,0 +1,218 @@
+"""Linear systems as text for other programs: C, Modelica, MATLAB, Simscape, and units of FMI in plain C."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import shutil
+import subprocess
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+from scipy.linalg import matrix_balance
+
+from flexmbs.declaration import shown
+from flexmbs.errors import InputError, MachineError
+from flexmbs.files.output import whole_file, write_text
+from flexmbs.files.paths import file_path
+
+TEXTS = (".c", ".mo", ".m", ".ssc")
+TYPES = (
+    "Float32",
+    "Int8",
+    "UInt8",
+    "Int16",
+    "UInt16",
+    "Int32",
+    "UInt32",
+    "Int64",
+    "UInt64",
+    "Boolean",
+    "String",
+    "Binary",
+    "Clock",
+)
+ABSENT = {  # functions that a unit must have and that this one does not use
+    2: (
+        *(f"{do}{kind}" for do in ("Get", "Set") for kind in ("Integer", "Boolean", "String")), "SetRealInputDerivatives",
+        "GetRealOutputDerivatives", "CancelStep", *(f"Get{kind}Status" for kind in ("", "Real", "Integer", "Boolean", "String")),
+    ),
+    3: (
+        *(f"{do}{kind}" for do in ("Get", "Set") for kind in TYPES), "GetAdjointDerivative", "EnterEventMode", "EnterStepMode",
+        "EnterConfigurationMode", "ExitConfigurationMode", "EvaluateDiscreteStates", "UpdateDiscreteStates",
+        "GetNumberOfVariableDependencies", "GetVariableDependencies", "GetOutputDerivatives", "ActivateModelPartition",
+        *(f"{do}{what}{kind}" for do in ("Get", "Set") for what in ("Interval", "Shift") for kind in ("Decimal", "Fraction")),
+        "EnterContinuousTimeMode", "CompletedIntegratorStep", "SetTime", "SetContinuousStates", "GetContinuousStates",
+        "GetContinuousStateDerivatives", "GetEventIndicators", "GetNominalsOfContinuousStates", "GetNumberOfContinuousStates",
+        "GetNumberOfEventIndicators",
+    ),
+}  # fmt: skip
+PLATFORM = {2: "linux64", 3: "x86_64-linux"}  # of the binary, where it is made
+
+
+class LinearSystem(NamedTuple):
+    """ẋ = A x + B u, y = C x + D u with labels, "name (unit)"."""
+
+    title: str
+    A: np.ndarray
+    B: np.ndarray
+    C: np.ndarray
+    D: np.ndarray
+    states: Sequence[str]
+    inputs: Sequence[str]
+    outputs: Sequence[str]
+
+
+def write_linear(system: LinearSystem, path: str | Path, *, version: int = 3) -> Path:
+    """Write a linear system; the ending of the path is the format: .c, .mo, .m, .ssc, or .fmu of an FMI version.
+
+    Raises `InputError`, `MachineError`.
+    """
+    path = file_path(path)
+    if path.suffix not in (*TEXTS, ".fmu"):
+        raise InputError(f"path: must end with one of {', '.join((*TEXTS, '.fmu'))}, not {shown(path.name)}")
+    if version not in ABSENT or isinstance(version, bool):
+        raise InputError(f"version: FMI has the versions 2 and 3, not {shown(version)}")
+    name = re.sub(r"\W", "_", path.stem, flags=re.ASCII)
+    if not re.match(r"[A-Za-z]", name):
+        raise InputError(f"path: the name {shown(path.stem)} must begin with a letter; rename it")
+    if path.suffix == ".fmu":
+        _write_unit(system, name, path, version)
+    else:
+        write_text(path, _rendered(f"linear{path.suffix}", _facts(system, name)))
+    return path
+
+
+def _facts(system: LinearSystem, name: str) -> dict[str, Any]:
+    """What the templates take."""
+    rows = {key: np.asarray(getattr(system, key)).tolist() for key in "ABCD"}
+    n, m, p = len(system.states), len(system.inputs), len(system.outputs)
+    return {
+        "name": name, "title": _plain(system.title), "n": n, "m": m, "p": p, "matrices": list(rows.items()),
+        "columns": {"A": n, "B": m, "C": n, "D": m}, "states": [_plain(each) for each in system.states],
+        "inputs": [_plain(each) for each in system.inputs], "outputs": [_plain(each) for each in system.outputs],
+        "scale": balance(system.A, system.B),
+        "c_numbers": _c_numbers, "modelica": _modelica, "matlab": _matlab, "cells": _cells, "unit": False,
+        "equations": {"state": _sums(rows["A"], rows["B"]), "output": _sums(rows["C"], rows["D"])},
+    }  # fmt: skip
+
+
+def balance(A: np.ndarray, B: np.ndarray) -> list[float]:
+    """Powers of two T of states and inputs with T⁻¹ (A B; 0 0) T balanced; its exponential loses no digits by units."""
+    if not len(A):
+        return [1.0] * B.shape[1]
+    states = matrix_balance(A, permute=False, separate=True)[1][0]
+    size = max(float(np.abs(A * states[None, :] / states[:, None]).max()), np.finfo(float).tiny)
+    columns = np.abs(B / states[:, None]).max(axis=0)
+    inputs = [2.0 ** round(math.log2(size / each)) if each > 0.0 else 1.0 for each in columns]
+    return [*(float(each) for each in states), *inputs]
+
+
+def _plain(text: str) -> str:
+    """A text without what ends a comment, a string or a line in one of the languages."""
+    return re.sub(r'[\\"*\n\r%{}]', " ", text.replace("²", "2").replace("'", " "))
+
+
+def _rendered(template: str, facts: dict[str, Any]) -> str:
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("flexmbs.exports", "templates"), undefined=jinja2.StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
+    return environment.get_template(template).render(facts)
+
+
+def _c_numbers(rows: list[list[float]]) -> str:
+    """All numbers in the order of the rows; one zero where there are none, as C has no empty arrays."""
+    return ",\n    ".join(", ".join(map(repr, row)) for row in rows if row) or "0.0"
+
+
+def _modelica(rows: list[list[float]], columns: int) -> str:
+    if not rows or not columns:
+        return f"fill(0.0, {len(rows)}, {columns})"
+    return "{" + ", ".join("{" + ", ".join(map(repr, row)) + "}" for row in rows) + "}"
+
+
+def _matlab(rows: list[list[float]], columns: int) -> str:
+    if not rows or not columns:
+        return f"zeros({len(rows)}, {columns})"
+    return "[" + "; ...\n    ".join(", ".join(map(repr, row)) for row in rows) + "]"
+
+
+def _cells(labels: Sequence[str]) -> str:
+    return "{" + ", ".join(f"'{label}'" for label in labels) + "}"
+
+
+def _sums(of_states: list[list[float]], of_inputs: list[list[float]]) -> list[str]:
+    """Each row of (A B)(x; u) as a sum of its terms."""
+    found = []
+    for first, second in zip(of_states, of_inputs):
+        terms = [f"{a!r}*{letter}{k + 1}" for letter, row in (("x", first), ("u", second)) for k, a in enumerate(row) if a]
+        found.append(" + ".join(terms).replace("+ -", "- ") or "0")
+    return found
+
+
+def _write_unit(system: LinearSystem, name: str, path: Path, version: int) -> None:
+    """The unit: description, sources, and a binary for this machine where a C compiler makes one."""
+    facts = _facts(system, name) | {"unit": True, "version": version, "absent": ABSENT[version]}
+    text = _rendered("linear.c", facts)
+    facts["guid"] = hashlib.sha256(text.encode()).hexdigest()[:32]
+    source = text + _rendered("fmi.c", facts)
+    facts["variables"] = variables = _variables(system)
+    facts["output_places"] = [k + 2 for k, each in enumerate(variables) if each["causality"] == "output"]
+    facts["title"] = quoteattr(facts["title"])[1:-1]
+    with whole_file(path) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as unit:
+        unit.writestr("modelDescription.xml", _rendered("description.xml", facts))
+        unit.writestr(f"sources/{name}.c", source)
+        if version == 3:
+            unit.writestr("sources/buildDescription.xml", BUILD.format(name=name))
+        binary = _compiled(source, name)
+        if binary is not None:
+            unit.writestr(f"binaries/{PLATFORM[version]}/{name}.so", binary)
+
+
+BUILD = """<?xml version="1.0" encoding="UTF-8"?>
+<fmiBuildDescription fmiVersion="3.0">
+  <BuildConfiguration modelIdentifier="{name}"><SourceFileSet><SourceFile name="{name}.c"/></SourceFileSet></BuildConfiguration>
+</fmiBuildDescription>
+"""
+
+
+def _variables(system: LinearSystem) -> list[dict[str, Any]]:
+    """Inputs, outputs and states with value references from 1."""
+    found: list[dict[str, Any]] = []
+    for labels, causality, initial in (
+        (system.inputs, "input", ""), (system.outputs, "output", "calculated"), (system.states, "local", "exact"),
+    ):  # fmt: skip
+        for label in labels:
+            bare = re.sub(r" \([^)]*\)$", "", label)
+            own = f"{bare} (state)" if causality == "local" else bare
+            found.append({
+                "name": quoteattr(own)[1:-1], "label": quoteattr(label)[1:-1], "reference": len(found) + 1,
+                "causality": causality, "initial": initial, "start": causality != "output",
+            })  # fmt: skip
+    return found
+
+
+def _compiled(source: str, name: str) -> bytes | None:
+    """The shared library of a source for this machine, None without a C compiler or on other systems than Linux on x86-64."""
+    import platform
+
+    compiler = shutil.which("cc")
+    if compiler is None or (platform.system(), platform.machine()) != ("Linux", "x86_64"):
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        (place / f"{name}.c").write_text(source, encoding="utf-8")
+        command = [compiler, "-std=c99", "-O2", "-shared", "-fPIC", f"{name}.c", "-o", f"{name}.so", "-lm"]
+        made = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
+        if made.returncode:
+            raise MachineError(f"{compiler} does not compile the unit: {made.stderr.splitlines()[:1]}")
+        return (place / f"{name}.so").read_bytes()

@@ -1,0 +1,166 @@
+"""Units of FMI 2 and 3 through FMPy: valid, equal to the run inside, controlled from outside, with states."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flexmbs as fm
+
+fmpy = pytest.importorskip("fmpy")
+fmi2, fmi3, validation = (pytest.importorskip(f"fmpy.{each}") for each in ("fmi2", "fmi3", "validation"))
+pytest.importorskip("pythonfmu")
+pytest.importorskip("pythonfmu3")
+
+PORTS: dict[str, Any] = {
+    "inputs": {"motor": ("effort", "hinge")}, "outputs": {"angle": ("coordinate", "hinge"), "rate": ("rate", "hinge")},
+}  # fmt: skip
+KP, KD = 20.0, 2.0
+
+
+def pendulum() -> fm.Model:
+    model = fm.Model("pendulum")
+    bob = model.add(fm.RigidBody("bob", mass=1.0, inertia=(0.01, 0.01, 0.01), frames={"pin": (0, 0, 1.0)}))
+    model.add(fm.Revolute("hinge", model.ground, bob["pin"], axis="y", q0=0.4))
+    return model
+
+
+class Slave:
+    """A unit in FMPy, with the calls of both versions."""
+
+    def __init__(self, file: Path, folder: Path) -> None:
+        description = fmpy.read_model_description(str(file))
+        self.version = int(description.fmiVersion[0])
+        place = fmpy.extract(str(file), str(folder / f"unpacked{self.version}"))
+        kind = fmi2.FMU2Slave if self.version == 2 else fmi3.FMU3Slave
+        self.fmu = kind(
+            guid=description.guid,
+            unzipDirectory=place,
+            modelIdentifier=description.coSimulation.modelIdentifier,
+            instanceName="one",
+        )
+        self.refs = {variable.name: variable.valueReference for variable in description.modelVariables}
+        self.fmu.instantiate()
+        if self.version == 2:
+            self.fmu.setupExperiment(startTime=0.0)
+        self.fmu.enterInitializationMode()
+        self.fmu.exitInitializationMode()
+
+    def step(self, t: float, h: float, motor: float = 0.0) -> None:
+        (self.fmu.setReal if self.version == 2 else self.fmu.setFloat64)([self.refs["motor"]], [motor])
+        self.fmu.doStep(t, h)
+
+    def outputs(self) -> tuple[float, float]:
+        get = self.fmu.getReal if self.version == 2 else self.fmu.getFloat64
+        angle, rate = get([self.refs["angle"], self.refs["rate"]])
+        return angle, rate
+
+
+@pytest.fixture(scope="module", params=[2, 3])
+def unit(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("unit") / f"Pendulum{request.param}.fmu"
+    return fm.export_fmu(pendulum(), file, step=1e-3, t_end=2.0, communication_step=1e-2, version=request.param, **PORTS)
+
+
+@pytest.fixture
+def slave(unit: Path, tmp_path: Path) -> Iterator[Slave]:
+    made = Slave(unit, tmp_path)
+    yield made
+    made.fmu.terminate()
+    made.fmu.freeInstance()
+
+
+def test_the_unit_is_valid_and_says_that_it_needs_its_tool(unit: Path) -> None:
+    assert validation.validate_fmu(str(unit)) == []
+    description = fmpy.read_model_description(str(unit))
+    assert description.coSimulation.needsExecutionTool
+    assert description.coSimulation.canGetAndSetFMUstate
+    assert float(description.defaultExperiment.stepSize) == pytest.approx(1e-2)
+
+
+def test_without_inputs_it_is_the_run_of_simulate_bitwise(unit: Path) -> None:
+    found = fmpy.simulate_fmu(str(unit), stop_time=1.0, step_size=1e-2, output_interval=1e-2)
+    wanted = fm.simulate(pendulum(), t_end=1.0, step=1e-3, output_step=1e-2).joint("hinge")
+    assert np.array_equal(found["angle"], wanted.position[:, 0])
+    assert np.array_equal(found["rate"], wanted.velocity[:, 0])
+
+
+def test_with_inputs_it_is_the_stepper_bitwise(slave: Slave) -> None:
+    stepper = fm.Stepper(pendulum(), t_end=2.0, step=1e-3, **PORTS)
+    for k in range(50):
+        stepper.inputs["motor"] = motor = float(np.sin(0.3 * k))
+        slave.step(0.01 * k, 0.01, motor)
+        stepper.advance(0.01 * k + 0.01)
+        assert slave.outputs() == (stepper.outputs["angle"], stepper.outputs["rate"])
+
+
+def test_states_are_put_back_and_serialized_bitwise(slave: Slave) -> None:
+    for k in range(10):
+        slave.step(0.01 * k, 0.01, 0.5)
+    kept = (slave.fmu.getFMUstate if slave.version == 2 else slave.fmu.getFMUState)()
+    serialize = slave.fmu.serializeFMUstate if slave.version == 2 else slave.fmu.serializeFMUState
+    data = serialize(kept)
+    slave.step(0.1, 0.05, -1.0)
+    wanted = slave.outputs()
+    for state in (kept, (slave.fmu.deSerializeFMUstate if slave.version == 2 else slave.fmu.deserializeFMUState)(data)):
+        slave.step(0.15, 0.05, 3.0)
+        assert slave.outputs() != wanted
+        (slave.fmu.setFMUstate if slave.version == 2 else slave.fmu.setFMUState)(state)
+        slave.step(0.1, 0.05, -1.0)
+        assert slave.outputs() == wanted
+
+
+def test_an_external_controller_converges_to_the_run_in_one_piece(unit: Path, tmp_path: Path) -> None:
+    """A controller that samples with the communication step delays its torque: an error of first order."""
+    whole = pendulum()
+    whole.add(fm.JointTorque("servo", "hinge", fm.PD(KP, KD, reference=0.1)))
+    wanted = fm.simulate(whole, t_end=0.8, rtol=1e-9, atol=1e-11).joint("hinge").position[-1, 0]
+    errors = []
+    for k, h in enumerate((0.02, 0.01, 0.005)):
+        slave = Slave(unit, tmp_path / str(k))
+        for i in range(round(0.8 / h)):
+            angle, rate = slave.outputs()
+            slave.step(i * h, h, KP * (0.1 - angle) - KD * rate)
+        errors.append(abs(slave.outputs()[0] - wanted))
+        slave.fmu.terminate()
+        slave.fmu.freeInstance()
+    assert errors[0] / errors[1] == pytest.approx(2.0, abs=0.3)
+    assert errors[1] / errors[2] == pytest.approx(2.0, abs=0.3)
+
+
+def test_steps_from_elsewhere_and_beyond_the_end_are_refused(slave: Slave) -> None:
+    with pytest.raises(Exception, match="fmi"):
+        slave.step(0.5, 0.01)
+    slave.step(0.0, 0.01)
+    with pytest.raises(Exception, match="fmi"):
+        slave.step(0.01, 5.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"version": 1}, "version: FMI has the versions 2 and 3, not 1"),
+        ({"path": "unit.zip"}, "path: must end with '.fmu'"),
+        ({"path": "1st.fmu"}, "name '1st': must begin with a letter"),
+        ({"outputs": {}}, "outputs: a unit needs at least one"),
+        ({"outputs": {"motor": ("rate", "hinge")}}, "outputs.motor: is also the name of an input"),
+        ({"outputs": {"a b": ("rate", "hinge"), "a.b": ("rate", "hinge")}}, "a variable 'a_b' is there already"),
+        ({"inputs": {"motor": ("effort", "knee")}}, "knee"),
+    ],
+)
+def test_bad_arguments(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+    given: dict[str, Any] = {"path": "Unit.fmu", "step": 1e-3, "t_end": 1.0, **PORTS} | change
+    path = tmp_path / given.pop("path")
+    with pytest.raises(fm.InputError) as error:
+        fm.export_fmu(pendulum(), path, **given)
+    assert message in str(error.value)
+    assert not path.exists()
+
+
+def test_what_a_model_file_cannot_hold_is_named(tmp_path: Path) -> None:
+    model = pendulum()
+    model.add(fm.JointTorque("own", "hinge", lambda t, x, v: -x))
+    with pytest.raises(fm.InputError, match=r"forces\.own"):
+        fm.export_fmu(model, tmp_path / "Unit.fmu", step=1e-3, t_end=1.0, **PORTS)

@@ -1,0 +1,178 @@
+"""Linearized models for other programs: C compiled and run, units in FMPy, texts read back."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.signal import cont2discrete, lti
+
+import flexmbs as fm
+
+COMPILER = shutil.which("cc")
+needs_compiler = pytest.mark.skipif(COMPILER is None, reason="needs a C compiler")
+
+
+def crane(driven: bool = False) -> fm.Model:
+    model = fm.Model('crane "1" * %{x}')
+    trolley = model.add(fm.RigidBody("trolley", mass=5.0, inertia=(0.1, 0.1, 0.1)))
+    load = model.add(fm.RigidBody("load", mass=2.0, inertia=(1e-3, 1e-3, 1e-3), frames={"hook": (0, 0, 1.0)}))
+    rail = model.add(fm.Prismatic("rail", model.ground, trolley, axis="x"))
+    cable = model.add(fm.Revolute("cable", trolley, load["hook"], axis="y"))
+    model.add(fm.JointSpring("damping", rail, c=2.0))
+    model.add(fm.JointTorque("brake", cable, fm.Maxwell(k=3.0, relaxation_time=0.2, c0=0.5)))
+    if driven:
+        model.add(fm.Drive("motor", rail, 0.0))
+    return model
+
+
+def linear(driven: bool = False) -> fm.Linearization:
+    inputs: list[Any] = [("drive", "motor")] if driven else [("effort", "rail"), ("torque", "load", "y")]
+    return fm.linearize(crane(driven), inputs=inputs, outputs=[("position", "load", "x"), ("rate", "cable")])
+
+
+def discrete(system: fm.Linearization, h: float) -> tuple[np.ndarray, ...]:
+    found = cont2discrete((system.A, system.B, system.C, system.feedthrough), h)
+    return tuple(np.asarray(each) for each in found[:4])
+
+
+def held(system: fm.Linearization, h: float, inputs: np.ndarray) -> np.ndarray:
+    """Outputs at the ends of steps with held inputs, by SciPy."""
+    A, B, C, D, x = *discrete(system, h), np.zeros(len(system.A))
+    out = []
+    for u in inputs:
+        x = A @ x + B @ u
+        out.append(C @ x + D @ u)
+    return np.array(out)
+
+
+@needs_compiler
+@pytest.mark.parametrize("driven", [False, True])
+def test_compiled_c_has_the_step_response(driven: bool, tmp_path: Path) -> None:
+    system = linear(driven)
+    file = system.export(tmp_path / "crane.c")
+    assert COMPILER
+    strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-DMAIN"]
+    subprocess.run([COMPILER, *strict, str(file), "-o", str(tmp_path / "crane"), "-lm"], check=True)
+    printed = subprocess.run([str(tmp_path / "crane"), "0.05", "100"], capture_output=True, text=True, check=True).stdout
+    found = np.array([[float(each) for each in line.split()] for line in printed.splitlines()])
+    wanted = held(system, 0.05, np.ones((100, len(system.inputs))))
+    np.testing.assert_allclose(found[1:, 1:], wanted, atol=1e-11 * np.abs(wanted).max())
+    np.testing.assert_allclose(found[:, 0], 0.05 * np.arange(101), atol=1e-12)
+
+
+@needs_compiler
+@pytest.mark.parametrize("version", [2, 3])
+def test_units_in_plain_c_run_in_fmpy(version: int, tmp_path: Path) -> None:
+    fmpy = pytest.importorskip("fmpy")
+    fmi2, fmi3, validation = (pytest.importorskip(f"fmpy.{each}") for each in ("fmi2", "fmi3", "validation"))
+    system = linear()
+    file = system.export(tmp_path / "Crane.fmu", version=version)
+    assert validation.validate_fmu(str(file)) == []
+    description = fmpy.read_model_description(str(file))
+    assert not description.coSimulation.needsExecutionTool
+    kind = fmi2.FMU2Slave if version == 2 else fmi3.FMU3Slave
+    place, unit = fmpy.extract(str(file), str(tmp_path / "unit")), description.coSimulation.modelIdentifier
+    slave = kind(guid=description.guid, unzipDirectory=place, modelIdentifier=unit, instanceName="one")
+    refs = {each.name: each.valueReference for each in description.modelVariables}
+    slave.instantiate()
+    slave.enterInitializationMode()
+    slave.exitInitializationMode()
+    get, put = (slave.getReal, slave.setReal) if version == 2 else (slave.getFloat64, slave.setFloat64)
+    inputs = np.random.default_rng(1).normal(size=(40, 2))
+    found = []
+    for k, u in enumerate(inputs):
+        put([refs[name] for name in system.inputs], list(u))
+        slave.doStep(0.03 * k, 0.03)
+        found.append(get([refs[name] for name in system.outputs]))
+        if k == 20:  # away and back
+            state = slave.getFMUstate() if version == 2 else slave.getFMUState()
+            data = slave.serializeFMUstate(state) if version == 2 else slave.serializeFMUState(state)
+            slave.doStep(0.03 * k + 0.03, 0.5)
+            kept = slave.deSerializeFMUstate(data) if version == 2 else slave.deserializeFMUState(data)
+            (slave.setFMUstate if version == 2 else slave.setFMUState)(kept)
+    wanted = held(system, 0.03, inputs)
+    np.testing.assert_allclose(found, wanted, atol=1e-11 * np.abs(wanted).max())
+    unknown, known = [refs[name] for name in system.outputs], [refs[system.inputs[0]]]
+    slope = slave.getDirectionalDerivative(unknown, known, [1.0])
+    np.testing.assert_allclose(slope, system.feedthrough[:, 0], atol=1e-15)
+    slave.terminate()
+    slave.freeInstance()
+
+
+@needs_compiler
+def test_a_free_motion_from_given_states(tmp_path: Path) -> None:
+    fmpy = pytest.importorskip("fmpy")
+    system = linear()
+    file = system.export(tmp_path / "Crane.fmu")
+    start = {"cable.0 (state)": 0.3}
+    options: dict[str, Any] = {"stop_time": 2.0, "step_size": 0.1, "output_interval": 0.1, "output": list(system.outputs)}
+    found = fmpy.simulate_fmu(str(file), start_values=start, **options)
+    free = lti(system.A, system.B, system.C, system.feedthrough)
+    x0 = 0.3 * np.eye(len(system.A))[system.coordinates.index("cable.0")]
+    _, wanted, _ = free.output(np.zeros((21, 2)), 0.1 * np.arange(21), X0=x0)
+    for k, name in enumerate(system.outputs):
+        np.testing.assert_allclose(found[name], wanted[:, k], atol=1e-10)
+
+
+def test_matlab_modelica_and_simscape_texts_hold_the_same_numbers(tmp_path: Path) -> None:
+    system = linear()
+    wanted = np.concatenate([each.ravel() for each in (system.A, system.B, system.C, system.feedthrough)])
+    number = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
+    matlab = system.export(tmp_path / "crane.m").read_text()
+    blocks = re.findall(r"^[ABCD] = \[(.*?)\];", matlab, re.MULTILINE | re.DOTALL)
+    found = [float(each) for block in blocks for each in re.findall(number, block)]
+    assert np.array_equal(found, wanted)
+    modelica = system.export(tmp_path / "crane.mo").read_text()
+    blocks = re.findall(r"= (\{\{.*\}\});", modelica)
+    found = [float(each) for block in blocks for each in re.findall(number, block)]
+    assert np.array_equal(found, wanted)
+    simscape = system.export(tmp_path / "crane.ssc").read_text()
+    rows = re.findall(r"der\(x\d+\) == \{1, '1/s'\} \* \((.*)\);", simscape)
+    x, u = np.random.default_rng(0).normal(size=len(system.A)), np.array([0.7, -0.4])
+    names = {f"x{k + 1}": v for k, v in enumerate(x)} | {f"u{k + 1}": v for k, v in enumerate(u)}
+    np.testing.assert_allclose([eval(row, names) for row in rows], system.A @ x + system.B @ u, rtol=1e-12)
+    for text in (matlab, modelica, simscape):
+        assert "crane  1      x " in text
+
+
+@pytest.mark.skipif(shutil.which("octave") is None, reason="needs GNU Octave")
+def test_octave_reads_the_matrices(tmp_path: Path) -> None:
+    system = linear()
+    system.export(tmp_path / "crane.m")
+    script = "[~, A, B, C, D] = crane(); printf('%.17g ', A', B', C', D');"
+    printed = subprocess.run(["octave", "-q", "--eval", script], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    found = np.array([float(each) for each in printed.split()])
+    assert np.array_equal(found, np.concatenate([each.ravel() for each in (system.A, system.B, system.C, system.feedthrough)]))
+
+
+@pytest.mark.skipif(shutil.which("omc") is None, reason="needs OpenModelica")
+def test_openmodelica_checks_the_model(tmp_path: Path) -> None:
+    linear().export(tmp_path / "crane.mo")
+    (tmp_path / "check.mos").write_text('loadFile("crane.mo"); checkModel(crane); getErrorString();')
+    printed = subprocess.run(["omc", "check.mos"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert "Check of crane completed successfully" in printed
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("crane.txt", "path: must end with one of .c, .mo, .m, .ssc, .fmu, not 'crane.txt'"),
+        ("1.c", "path: the name '1' must begin with a letter"),
+    ],
+)
+def test_bad_paths(name: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(fm.InputError, match=re.escape(message)):
+        linear().export(tmp_path / name)
+
+
+def test_bad_version_and_motion(tmp_path: Path) -> None:
+    with pytest.raises(fm.InputError, match="version: FMI has the versions 2 and 3, not 1"):
+        linear().export(tmp_path / "a.fmu", version=1)
+    moving = fm.state(crane(), position={"cable": 0.4}, velocity={"cable": 1.0})
+    system = fm.linearize(crane(), at=moving, inputs=[("effort", "rail")], outputs=[("rate", "rail")])
+    with pytest.raises(fm.InputError, match="export: the model does not rest"):
+        system.export(tmp_path / "a.c")
