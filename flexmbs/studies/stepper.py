@@ -71,6 +71,7 @@ class Stepper:
     inputs : mapping of names to ports, or list of ports
         Forces that are held until they are set anew, zero at the start: ("effort", joint[, coordinate]) [N, N m], ("force",
         frame, axis) [N], ("torque", frame, axis) [N m] in world axes. Ports of a list are named as "effort shoulder".
+        Drives, whose rate and acceleration a held value has not, keep their laws of time.
     outputs : mapping of names to ports, or list of ports
         ("coordinate", joint[, coordinate]) [m, rad], ("rate", joint[, coordinate]), ("position", frame, axis) [m].
 

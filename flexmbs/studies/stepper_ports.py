@@ -108,6 +108,11 @@ def named(ports: Ports, key: str, kinds: Mapping[str, str]) -> dict[str, Port]:
 def _check(item: str, name: object, port: object, kinds: Mapping[str, str]) -> None:
     if not isinstance(name, str) or not name:
         raise InputError(f"{item}: its name must be a text, not {shown(name)}")
+    if "effort" in kinds and isinstance(port, tuple) and port[:1] == ("drive",):
+        raise InputError(
+            f"{item}: {shown(port)}: a drive prescribes rate and acceleration too, which a held value has not; "
+            "give the drive a law of time, or the joint an ('effort', joint) from a controller"
+        )
     if not isinstance(port, tuple) or len(port) < 2 or port[0] not in kinds or not isinstance(port[1], str):
         raise InputError(
             f"{item}: {shown(port)} is no port; give a tuple that starts with one of: {', '.join(kinds)}, and a name"

@@ -270,12 +270,15 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, message: str) -> None:
 
 
 def test_what_is_left_out_is_named(tmp_path: Path) -> None:
-    more = """<tendon><spatial name="rope"><site site="s"/><site site="s"/></spatial></tendon><option density="1.2"/>
-      <actuator><muscle name="biceps" joint="j"/><general name="i" joint="j" dyntype="integrator"/></actuator>"""
+    more = """<default><velocity damping="0.2"/></default>
+      <tendon><spatial name="rope"><site site="s"/><site site="s"/></spatial></tendon><option density="1.2"/>
+      <actuator><muscle name="biceps" joint="j"/><general name="i" joint="j" dyntype="integrator"/>
+      <motor name="damped" joint="j"/></actuator>"""
     text = f'<mujoco><worldbody><geom size="1"/><site name="s"/>{BODY}</worldbody>{more}</mujoco>'
     with pytest.warns(fm.ModelWarning, match="left out: spatial tendon 'rope'; actuator 'biceps' is a muscle"):
         found = fm.from_mujoco(written(tmp_path, text))
-    assert len(found.notes) == 5
+    assert len(found.notes) == 6
+    assert "actuator 'damped' has damping" in found.notes
     with pytest.raises(fm.InputError, match=r"left out: forces of a fluid \(option density\)"):
         fm.from_mujoco(written(tmp_path, text), strict=True)
     with pytest.raises(fm.InputError, match="commands: no actuator 'triceps'; did you mean 'biceps'"):

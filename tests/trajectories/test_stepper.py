@@ -191,6 +191,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
         {"inputs": {"u": ("push", "hinge")}},
         "inputs.u: .* is no port; give a tuple that starts with one of: effort, force",
     ),
+    ({"inputs": {"u": ("drive", "motor")}}, "inputs.u: .*: a drive prescribes rate and acceleration too"),
     ({"inputs": {"": ("effort", "hinge")}}, "its name must be a text"),
     ({"inputs": [("effort", "hinge"), ("effort", "hinge")]}, "inputs: a port is given twice"),
     ({"inputs": {"u": ("force", "bar/tip")}}, "inputs.u: .*give a frame and one of the world axes"),

@@ -122,9 +122,11 @@ def add_actuators(
             continue
         actuator = Actuator()
         around = defaults.name_of(element, "main")
-        for step in (*defaults.actuators[around], element):
+        steps = (*defaults.actuators[around], element)
+        for step in steps:
             actuator.take(Given(step, step.attributes, draft.report))
-        why = actuator.why_not() or next((f"has {key}" for key in EXTRA if element.attributes.get(key, "0").strip("0. ")), "")
+        extra = [key for key in EXTRA for step in steps if step.attributes.get(key, "").strip("0. ")]
+        why = actuator.why_not() or (f"has {extra[0]}" if extra else "")
         why = why or _attach(draft, actuator, Given(element, element.attributes, draft.report), name, command)
         if why:
             draft.report.note(f"actuator '{name}' {why}")
