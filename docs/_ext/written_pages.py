@@ -39,6 +39,7 @@ PREPROCESS = {
     "Bodies": ("body", "part_file"),
     "Other programs": ("formats", "inputs"),
 }
+THEORY = ("docs/theory.md", ":doc:`theory </theory>`")
 METHODS = (
     "Model",
     "Solution",
@@ -116,9 +117,14 @@ def summary(thing: Any) -> str:
 
 
 def plain(text: str) -> str:
-    """Text of a docstring whose bars are absolute values, not substitutions of reStructuredText."""
+    """Text of a docstring for a page: bars are absolute values, not substitutions of reStructuredText; the theory is a link.
+
+    Examples stay as they are.
+    """
+    text, heading, examples = text.partition("Examples\n--------\n")
     parts = re.split(r"(``.*?``)", text)
-    return "".join(part if part.startswith("``") else part.replace("|", "\\|") for part in parts)
+    linked = [part if part.startswith("``") else part.replace("|", "\\|").replace(*THEORY) for part in parts]
+    return "".join([*linked, heading, examples])
 
 
 def plain_docstring(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:

@@ -57,6 +57,7 @@ class ModelData:
 
     name: its name.  gravity: acceleration in world axes (m/s²).  frames: named frames on the ground (positions or `Frame`).
     cuts: names of the joints to cut in closed loops, if chosen by the user.  run: options of a run, for its file.
+
     ``bodies``, ``joints``, ``forces``, ``drives``, ``couplings``, ``contacts``, ``rotors`` map names to declarations in the order
     they were added; ``run`` has the options of a run or None; relative file paths start from ``folder``.
 

@@ -37,7 +37,7 @@ def write_body(body: FlexibleBodyData, path: str | Path, *, format: str | None =
     >>> bar = pp.reduce(mesh, steel, interfaces={"root": pp.Rigid("x0")}, method=pp.CraigBampton(modes=2), reference="root")
     >>> lost = pp.write_body(bar, "bar.sid")
     >>> lost[0]
-    'the surface is not supported by SID'
+    'SID does not support the surface'
     >>> round(pp.read_body("bar.sid").mass, 6)
     1.256
     """

@@ -27,4 +27,4 @@ class Exporter(ABC):
 def missing_fields(body: FlexibleBodyData, format: str) -> list[str]:
     """Messages for surface and stress modes, which the format cannot represent."""
     parts = {"surface": body.surface, "stress modes": body.stress}
-    return [f"the {name} is not supported by {format}" for name, part in parts.items() if part is not None]
+    return [f"{format} does not support the {name}" for name, part in parts.items() if part is not None]

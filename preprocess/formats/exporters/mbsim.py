@@ -32,7 +32,7 @@ class MBSim(Exporter):
             if body.frames
             else []
         )
-        return named + [f"the {name} is not supported by MBSim" for name, part in missing.items() if part is not None]
+        return named + [f"MBSim does not support the {name}" for name, part in missing.items() if part is not None]
 
 
 def _arrays(body: FlexibleBodyData) -> dict[str, np.ndarray]:
