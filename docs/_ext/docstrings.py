@@ -85,7 +85,7 @@ def _exceptions(sentence: str) -> dict[str, str]:
     places = list(ERROR.finditer(sentence))
     ends = [place.start() for place in places[1:]] + [len(sentence)]
     texts = [sentence[place.end() : end].strip(" ,.;") for place, end in zip(places, ends)]
-    return {place[1]: re.sub(r",? ?\b(?:and|or)$", "", text).strip(" ,") for place, text in zip(places, texts)}
+    return {place[1]: re.sub(r"[,;]? ?\b(?:and|or|an?)$", "", text).strip(" ,;") for place, text in zip(places, texts)}
 
 
 def _described(text: str, names: list[str]) -> tuple[str, dict[str, str]]:
