@@ -54,6 +54,12 @@ class Range(Declaration, section="range"):
         Number of values in a grid or a list, both ends among them.
     log : bool
         Equal ratios of neighbouring values instead of equal differences.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> fm.Grid().points({"mass": fm.Range(1.0, 100.0, count=3, log=True)})  # 1, √(1·100), 100
+    [(1.0,), (10.0,), (100.0,)]
     """
 
     low: Number = dataclasses.field(kw_only=False)
@@ -88,7 +94,14 @@ class Design(Declaration, abc.ABC, section="design"):
 
 
 class Grid(Design, kind="grid"):
-    """Every value of each parameter with every value of the others."""
+    """Every value of each parameter with every value of the others.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> fm.Grid().points({"joints.elbow.q0": [0.1, 0.2], "bodies.tool.mass": [1.0, 2.0]})  # 2 · 2 cases
+    [(0.1, 1.0), (0.1, 2.0), (0.2, 1.0), (0.2, 2.0)]
+    """
 
     def points(self, axes: Mapping[str, Axis]) -> list[Values]:
         levels = [_levels(name, axis, self.kind) for name, axis in axes.items()]
@@ -97,7 +110,14 @@ class Grid(Design, kind="grid"):
 
 
 class Listed(Design, kind="list"):
-    """The first values of all parameters are the first case, the second ones the second, and so on."""
+    """The first values of all parameters are the first case, the second ones the second, and so on.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> fm.Listed().points({"joints.elbow.q0": [0.1, 0.2], "bodies.tool.mass": [1.0, 2.0]})
+    [(0.1, 1.0), (0.2, 2.0)]
+    """
 
     def points(self, axes: Mapping[str, Axis]) -> list[Values]:
         levels = {name: _levels(name, axis, self.kind) for name, axis in axes.items()}
@@ -133,6 +153,13 @@ class LatinHypercube(Cube, kind="latin-hypercube"):
         Number of cases n.
     seed : int
         Of the random numbers.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> cases = fm.LatinHypercube(count=4).points({"mass": fm.Range(0.0, 4.0)})
+    >>> sorted(int(mass) for mass, in cases)  # one in each quarter
+    [0, 1, 2, 3]
     """
 
     count: Annotated[int, BeforeValidator(_count)]
@@ -153,6 +180,13 @@ class Sobol(Cube, kind="sobol"):
         Number of cases, a power of two.
     seed : int
         Of the random numbers.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> few, many = (fm.Sobol(count=count).points({"mass": fm.Range(0.0, 1.0)}) for count in (4, 8))
+    >>> many[:4] == few, sorted(int(8 * mass) for mass, in many)  # one in each eighth
+    (True, [0, 1, 2, 3, 4, 5, 6, 7])
     """
 
     count: Annotated[int, BeforeValidator(_power_of_two)]
