@@ -36,7 +36,7 @@ HERE = Path(__file__).resolve().parent
 WORKERS = 2
 SPEED = {"speed": "peak joint hinge.0 velocity"}
 ANGLES = np.linspace(0.05, 0.5, 150).tolist()
-RANGES = {"joints.elbow.q0": fm.Range(0.5, 1.5), "bodies.tool.mass": fm.Range(0.1, 2.0, log=True),
+RANGES = {"joints.elbow.q0": fm.Range(0.95, 1.05), "bodies.tool.mass": fm.Range(0.1, 2.0, log=True),
           "forces.shoulder drive.law.kp": fm.Range(200.0, 1600.0)}  # fmt: skip
 OUTPUTS = {"sag": "min frame fore/tip position z", "torque": "peak joint shoulder.0 effort"}
 
