@@ -58,6 +58,16 @@ def export_fmu(
     version: of FMI, 3 or 2. Inputs are held within communication steps. States of the unit can be taken, put back and
     serialized, bitwise; it has no directional derivatives. Returns the path.
     Raises `InputError`, also for what a model file cannot hold, `MachineError` without the extra ``flexmbs[fmu]``.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("slide")
+    >>> box = model.add(fm.RigidBody("box", mass=2.0, inertia=(0.1, 0.1, 0.1)))
+    >>> rail = model.add(fm.Prismatic("rail", model.ground, box, axis="x"))
+    >>> ports = {"inputs": {"push": ("effort", "rail")}, "outputs": {"x": ("coordinate", "rail")}}
+    >>> fm.export_fmu(model, "Slide.fmu", step=1e-3, t_end=1.0, **ports).name
+    'Slide.fmu'
     """
     path = file_path(path)
     if version not in PACKAGES or isinstance(version, bool):

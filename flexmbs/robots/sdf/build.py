@@ -45,7 +45,18 @@ def from_sdf(
 
     gravity (m/s²): by default that of the world, or of the specification, 9.8 m/s² downwards.  limits: whether limits of joints
     become `JointLimit` contacts.  strict: raise `InputError` for what is left out.  allow_outside: whether included files may lie
-    outside the folder of the file. Raises `InputError` with the problems and their lines.
+    outside the folder of the file. Raises `InputError` with the problems and their lines. Source: SDFormat specification 1.11.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> from pathlib import Path
+    >>> inertia = "<inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia>"
+    >>> link = f'<link name="leaf"><pose>0 0.4 1 0 0 0</pose><inertial><mass>2</mass>{inertia}</inertial></link>'
+    >>> joint = '<joint name="hinge" type="revolute"><pose>0 -0.4 0 0 0 0</pose><parent>world</parent><child>leaf</child></joint>'
+    >>> _ = Path("door.sdf").write_text(f'<sdf version="1.11"><model name="door">{link}{joint}</model></sdf>')
+    >>> fm.matrices(fm.from_sdf("door.sdf").model).M.round(6).tolist()  # 0.1 + 2 · 0.4² kg m²
+    [[0.42]]
     """
     path, allow_outside = file_path(path), checked("allow_outside", switch, allow_outside)
     limits, strict = checked("limits", switch, limits), checked("strict", switch, strict)
