@@ -1,10 +1,10 @@
 from . import motions as motions
+from .api.fatigue import fatigue as fatigue
 from .api.model import Model as Model
 from .api.model import load as load
 from .api.solution import Solution as Solution
 from .diagnosis.assemble import assemble as assemble
 from .durability.cycles import rainflow as rainflow
-from .durability.fatigue import fatigue as fatigue
 from .durability.sn_curve import SNCurve as SNCurve
 from .errors import AssemblyWarning as AssemblyWarning
 from .errors import AuditError as AuditError

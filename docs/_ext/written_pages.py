@@ -27,7 +27,7 @@ GROUPS = {  # title: packages whose names it has, in the order of a project
     "Studies": ("studies", "diagnosis", "initial", "time_stepping"),
     "Formalisms": ("formalisms",),
     "Integrators": ("integrators",),
-    "Results": ("api.solution", "results", "signals", "durability"),
+    "Results": ("api.solution", "api.fatigue", "results", "signals", "durability"),
     "Robots": ("robots",),
     "Flexible bodies": ("flexible_body",),
     "Errors and warnings": ("errors",),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
     from xarray import Dataset
 
+    from flexmbs.durability.fatigue import FatigueData
     from flexmbs.player.solids import Solid
     from flexmbs.report.plots import Plots
     from flexmbs.report.view import View
@@ -37,13 +38,16 @@ class Solution(SolutionData):
 
         return Plots(self)
 
-    def report(self, path: str | os.PathLike[str], *, solids: "Sequence[Solid]" = ()) -> None:
+    def report(
+        self, path: str | os.PathLike[str], *, solids: "Sequence[Solid]" = (), fatigue: "FatigueData | Sequence[FatigueData]" = ()
+    ) -> None:
         """Write an HTML page with the motion in three dimensions and figures, and ``<name>.summary.json``; a PDF document if the
         path ends with .pdf, for which ``pip install "flexmbs[pdf]"`` is needed. ``solids``: shapes of bodies in the page, such as
-        `Robot.solids`. Raises MachineError."""
+        `Robot.solids`. fatigue: a result of `flexmbs.fatigue` of this run, or several: a section for each, with the damage as
+        colours. Raises InputError, MachineError."""
         from flexmbs.report.page import write_report
 
-        write_report(self, path, solids)
+        write_report(self, path, solids, fatigue)
 
     def compare(
         self, other: SolutionData, path: str | os.PathLike[str], *, names: tuple[str, str] = ("first run", "second run")
@@ -64,13 +68,21 @@ class Solution(SolutionData):
             raise InputError(f"{path}: two runs are compared on an HTML page; choose a name with .html")
         write_text(path, comparison_page(self, other, names))
 
-    def show(self, *, solids: "Sequence[Solid]" = (), browser: bool | None = None) -> "View":
+    def show(
+        self,
+        *,
+        solids: "Sequence[Solid]" = (),
+        fatigue: "FatigueData | Sequence[FatigueData]" = (),
+        browser: bool | None = None,
+    ) -> "View":
         """The motion in three dimensions, as a page that a notebook displays; elsewhere, or with ``browser``, it is opened in a
-        browser. ``solids`` as of `report`."""
-        from flexmbs.player.scene import Extras
+        browser. ``solids`` and ``fatigue`` as of `report`."""
+        from flexmbs.report.fatigue import damage_of
+        from flexmbs.report.single_bodies import extras_of
         from flexmbs.report.view import shown, view
 
-        return shown(view(self, Extras(solids)), browser)
+        extras = extras_of(damage_of(self, fatigue))
+        return shown(view(self, extras._replace(solids=solids)), browser)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write an HDF5 file with everything, flexible bodies included; written atomically. Raises MachineError."""

@@ -13,6 +13,7 @@ from flexmbs.durability.cycles import counted
 from flexmbs.durability.sn_curve import SNCurve
 from flexmbs.errors import InputError, ModelWarning
 from flexmbs.files.output import write_text
+from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.flexible_body.stress import von_mises
 from flexmbs.results.solution import SolutionData
 from flexmbs.results.stress import StressView
@@ -26,11 +27,11 @@ MEASURES = ("signed von Mises", "principal", "critical plane")
 
 
 @dataclass(frozen=True, eq=False)
-class Fatigue:
+class FatigueData:
     """Damage D (n,) of one run at nodes of a body by the rule of Palmgren and Miner; prints the worst nodes.
 
     node_ids (n,), positions (n, 3): undeformed, body axes, m.  amplitude, mean (n,): of the cycle with the largest share of the
-    damage, or with the largest range where there is none, Pa.
+    damage, or with the largest range where there is none, Pa.  part: the body's data.
     """
 
     body: str
@@ -41,6 +42,7 @@ class Fatigue:
     damage: FloatArray
     amplitude: FloatArray
     mean: FloatArray
+    part: FlexibleBodyData
 
     @property
     def life(self) -> FloatArray:
@@ -67,37 +69,10 @@ class Fatigue:
         return "\n".join(lines)
 
 
-def fatigue(
-    solution: SolutionData, body: str, curve: SNCurve, *, nodes: Iterable[int] | None = None, hottest: int | None = None,
-    measure: str = "signed von Mises",
-) -> Fatigue:  # fmt: skip
-    """Damage D = Σ n/N of the stress histories at the nodes of a body, cycles by rainflow, N by an S–N curve.
-
-    curve: the S–N curve.
-    nodes: numbers in the mesh; hottest: only so many, those of largest von Mises stress; by default all nodes with stress.
-    measure: "signed von Mises", with the sign of the principal stress of largest magnitude (in nearly pure shear this sign may
-    change without cause, which is on the safe side), "principal", that principal stress itself, or "critical plane", the largest
-    damage by the normal stress on 18 planes perpendicular to the surface.
-    Histories are those of the outputs; a `ModelWarning` tells if, at the worst node, four times as many change the damage.
-    Raises `InputError`, and `MachineError` without the package `rainflow`.
-    Sources: ASTM E1049-85; Miner, J. Appl. Mech. 12 (1945) 159; Dowling (2013), chapter 9.
-
-    Examples
-    --------
-    >>> import flexmbs as fm
-    >>> import preprocess as pp
-    >>> steel, ends = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0), {"root": pp.Rigid("x0"), "end": pp.Rigid("x1")}
-    >>> data = pp.reduce(pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), steel, interfaces=ends, reference="root")
-    >>> model = fm.Model("bar", gravity=(0, 0, 0))
-    >>> bar = model.add(fm.FlexibleBody("bar", data=data))
-    >>> clamp = model.add(fm.Fixed("clamp", model.ground, bar["root"]))
-    >>> load = model.add(fm.FrameForce("load", bar["end"], force=(0, 0, fm.Table((0, 1, 2), (400.0, -400.0, 400.0)))))
-    >>> cycle = fm.quasi_static(model, [0.0, 1.0, 2.0])
-    >>> life = fm.fatigue(cycle, "bar", fm.SNCurve(amplitude=100e6, cycles=1e6, slope=5.0))
-    >>> worst = life.worst(1)[0]
-    >>> round(1e6 * life.damage[worst].item() / (life.amplitude[worst].item() / 100e6) ** 5, 6)  # one cycle
-    1.0
-    """
+def damage(
+    solution: SolutionData, body: str, curve: SNCurve, nodes: Iterable[int] | None, hottest: int | None, measure: str
+) -> FatigueData:
+    """Damage D = Σ n/N of the stress histories at the nodes of a body, see `flexmbs.fatigue`."""
     if measure not in MEASURES:
         raise InputError(f"measure: must be one of {', '.join(MEASURES)}, not {measure!r}")
     if not isinstance(curve, SNCurve):
@@ -114,19 +89,20 @@ def fatigue(
     if again > (1.0 + CHANGE) * found.damage[worst[0]]:
         warnings.warn(
             f"fatigue of {body}: outputs are too sparse: of four times as many the damage at node {found.node_ids[worst[0]]} is "
-            f"{again:.3g} instead of {found.damage[worst[0]]:.3g}; run with a smaller output_step", ModelWarning, stacklevel=2,
+            f"{again:.3g} instead of {found.damage[worst[0]]:.3g}; run with a smaller output_step", ModelWarning, stacklevel=3,
         )  # fmt: skip
     return found
 
 
-def _damaged(solution: SolutionData, body: str, curve: SNCurve, nodes: IntArray, measure: str) -> Fatigue:
+def _damaged(solution: SolutionData, body: str, curve: SNCurve, nodes: IntArray, measure: str) -> FatigueData:
     rows = []
     for history in _histories(solution.body(body).stress, nodes):
         parts = _parts(solution, body, history, measure)
         found = [[_worst_cycle(curve, part[:, k]) for part in parts] for k in range(len(history.node_ids))]
         rows.append((history.node_ids, history.positions, np.array([max(each) for each in found])))
     ids, positions, values = (np.concatenate([row[k] for row in rows]) for k in range(3))
-    return Fatigue(body, measure, curve, ids, positions, *values.T)
+    D, amplitude, mean = values.T
+    return FatigueData(body, measure, curve, ids, positions, D, amplitude, mean, solution.compiled.data[body])
 
 
 def _chosen(stress: StressView, nodes: Iterable[int] | None, hottest: int | None) -> IntArray:

@@ -12,13 +12,13 @@ from flexmbs.errors import InputError
 from flexmbs.exports.primitives import triangulated
 from flexmbs.flexible_body.parts import FloatArray, Surface
 from flexmbs.model.frames import GROUND
-from flexmbs.player.links import body_shapes
-from flexmbs.player.scene import frame_of, touching_of
 from flexmbs.player.solids import Solid, require_solids
 from flexmbs.results.solution import SolutionData
 from flexmbs.results.stress import StressView
 from flexmbs.results.stress_summary import stressed_bodies
 from flexmbs.results.views import BodyView
+from flexmbs.scene.links import body_shapes
+from flexmbs.scene.scene import frame_of, touching_of
 from flexmbs.system.sizes import model_size
 
 IntArray = NDArray[np.int64]

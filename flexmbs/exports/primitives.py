@@ -1,4 +1,4 @@
-"""Triangles of rods, balls and boxes, as `flexmbs.player.links` lists them."""
+"""Triangles of rods, balls and boxes, as `flexmbs.scene.links` lists them."""
 
 from typing import Any
 

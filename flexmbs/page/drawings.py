@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,11 +13,12 @@ from flexmbs.flexible_body.parts import FloatArray, Surface
 from flexmbs.page.fields import EDGE, HIDDEN, SCALE, SIDES, other_side
 from flexmbs.page.html import number
 from flexmbs.page.panels import ticks
-from flexmbs.page.raster import Canvas, flat, ramp, smooth
+from flexmbs.page.raster import Canvas, Paint, flat, ramp, smooth
 from flexmbs.page.solids import EXAGGERATION, LIGHT, view_of
 from flexmbs.page.style import FONTS, SHADES
 
 MODE = (400, 250)  # pixels
+UNKNOWN = np.full(3, 0.72)  # grey
 WIDE, TALL, BAR = (820, 264), (410, 370), 90  # of each side of a field; of the bar of colours
 LOOK = (
     "text{font:12px " + FONTS + ";fill:#5d6b7a}.spot{font-weight:700;fill:#1d2733}"
@@ -24,7 +26,7 @@ LOOK = (
 )
 
 
-def deformed_drawing(surface: Surface, u: FloatArray, value: FloatArray) -> str:
+def deformed_drawing(surface: Surface, u: FloatArray, value: FloatArray, scale: Sequence[str] = SHADES) -> str:
     """The surface moved by u (N, 3), exaggerated, coloured by a value (N,) ≥ 0, over the undeformed body in grey: data URL."""
     size, largest = float(np.linalg.norm(np.ptp(surface.nodes, axis=0))), float(np.linalg.norm(u, axis=1).max())
     axes = view_of(surface)
@@ -34,29 +36,47 @@ def deformed_drawing(surface: Surface, u: FloatArray, value: FloatArray) -> str:
     canvas.draw(rest[surface.triangles], flat(np.full((len(surface.triangles), 3), 0.80)))
     canvas.clear_depth()
     level = value[surface.triangles].mean(axis=1) / max(float(value.max()), 1e-300)
-    table = ramp(SHADES)
+    table = ramp(scale)
     canvas.draw(moved[surface.triangles], flat(shaded(table[(level * (len(table) - 1)).astype(int)], moved[surface.triangles])))
     return png_url(canvas)
 
 
+class Bar(NamedTuple):
+    """A bar of colours: its label, texts with their places, 0 to 1 upwards, and the colours."""
+
+    label: str
+    texts: Sequence[tuple[float, str]]
+    scale: Sequence[str] = SCALE
+
+
+def linear_bar(largest: float, label: str) -> Bar:
+    """From zero to the largest value."""
+    return Bar(label, [(value / largest, number(round(value, 12))) for value in ticks(0.0, largest, 6)])
+
+
 def field_drawing(surface: Surface, values: FloatArray, label: str, marks: FloatArray) -> str:
-    """Values (N,) at the surface's nodes as colours of the bar, from zero to the largest, from two opposite sides; ``marks``
-    (m, 3) that nothing hides are numbered from 1: data URL."""
+    """Values (N,) ≥ 0 at the surface's nodes as colours of the bar, from zero to the largest, as `places_drawing`."""
     largest = max(float(values.max(initial=0.0)), 1e-300)
+    return places_drawing(surface, values / largest, linear_bar(largest, label), marks)
+
+
+def places_drawing(surface: Surface, places: FloatArray, bar: Bar, marks: FloatArray) -> str:
+    """Colours of the places (N,) in a bar, 0 to 1, NaN grey, at the surface's nodes, from two opposite sides; ``marks`` (m, 3)
+    that nothing hides are numbered from 1: data URL."""
     above = view_of(surface)
     size = float(np.linalg.norm(np.ptp(surface.nodes, axis=0)))
     long = bool(np.ptp(surface.nodes @ above[0]) > 1.6 * np.ptp(surface.nodes @ above[1]))
     width, height = WIDE if long else TALL
-    parts, table = [], ramp(SCALE)
+    parts, table = [], ramp(bar.scale)
     for k, axes in enumerate((above, other_side(above))):
         x, y = (0, k * height) if long else (k * width, 0)
         canvas, seen = Canvas(surface.nodes @ axes.T, width, height), surface.nodes @ axes.T
-        canvas.draw(seen[surface.triangles], smooth(values[surface.triangles] / largest, table))
+        canvas.draw(seen[surface.triangles], known(places[surface.triangles], table))
         canvas.outline(EDGE * size)
         parts.append(f'<g transform="translate({x} {y})">{image(canvas)}{_numbers(canvas, marks @ axes.T, HIDDEN * size)}')
         parts.append(f'<text class="on" x="6" y="16">{SIDES[k]}</text></g>')
     total = (width, 2 * height) if long else (2 * width, height)
-    return svg_url((total[0] + BAR, total[1]), [*parts, _bar(total[0] + 12, total[1], largest, label)])
+    return svg_url((total[0] + BAR, total[1]), [*parts, _bar(total[0] + 12, total[1], bar)])
 
 
 def _numbers(canvas: Canvas, marks: FloatArray, tolerance: float) -> str:
@@ -74,18 +94,26 @@ def _numbers(canvas: Canvas, marks: FloatArray, tolerance: float) -> str:
     return "".join(found)
 
 
-def _bar(x: float, height: float, largest: float, label: str) -> str:
-    """The bar of colours with its numbers."""
+def known(values: FloatArray, table: FloatArray) -> Paint:
+    """As `smooth`, triangles with a corner that is NaN in grey."""
+    unknown, colours = np.asarray(np.isnan(values).any(axis=1)), smooth(np.nan_to_num(values), table)
+    return lambda k, weight: np.where(unknown[k][:, None], UNKNOWN, colours(k, weight))
+
+
+def _bar(x: float, height: float, bar: Bar) -> str:
+    """The bar of colours with its texts."""
     top, tall = 46, height - 76
-    steps = [f'<stop offset="{k / (len(SCALE) - 1):.3f}" stop-color="{colour}"/>' for k, colour in enumerate(reversed(SCALE))]
+    steps = [
+        f'<stop offset="{k / (len(bar.scale) - 1):.3f}" stop-color="{colour}"/>' for k, colour in enumerate(reversed(bar.scale))
+    ]
     texts = [
-        f'<text class="on" x="{x + 22}" y="{top + tall * (1 - value / largest) + 4:.1f}">{number(round(value, 12))}</text>'
-        for value in ticks(0.0, largest, 6)
+        f'<text class="on" x="{x + 22}" y="{top + tall * (1 - place) + 4:.1f}">{html.escape(text)}</text>'
+        for place, text in bar.texts
     ]
     return (
         f'<defs><linearGradient id="bar" x1="0" y1="0" x2="0" y2="1">{"".join(steps)}</linearGradient></defs>'
         f'<rect x="{x}" y="{top}" width="14" height="{tall}" rx="2" fill="url(#bar)"/>'
-        f'<text class="on" x="{x}" y="{top - 14}">{html.escape(label)}</text>{"".join(texts)}'
+        f'<text class="on" x="{x}" y="{top - 14}">{html.escape(bar.label)}</text>{"".join(texts)}'
     )
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SCALE = ("#eef1f4", "#f8dcab", "#f2ab62", "#dc662f", "#a5241f", "#4f0f14")
+DAMAGE = ("#eef1f4", "#cfd6ea", "#aba4d4", "#9466b5", "#7a2286", "#3f0a4f")
 SIDES = ("from above", "from below, the other side")
 PLACES = ((0.0, 0.5, 0.88, 0.5), (0.0, 0.0, 0.88, 0.5))
 PIXELS = (1400, 800)

@@ -39,16 +39,13 @@ def view_axes(direction: FloatArray, up: FloatArray) -> FloatArray:
 
 def mode_picture(data: FlexibleBodyData, mode: int) -> Figure:
     """Shape of one mode (0 the first), coloured by displacement, over the undeformed body in grey."""
-    assert data.surface is not None
-    u = data.surface.phi[:, :, mode]
-    return deformed_picture(data.surface, u, np.linalg.norm(u, axis=1))
-
-
-def deformed_picture(surface: Surface, u: FloatArray, value: FloatArray) -> Figure:
-    """The surface moved by u (N, 3), exaggerated, coloured by a value (N,) ≥ 0, over the undeformed body in grey."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    body, largest = float(np.linalg.norm(np.ptp(surface.nodes, axis=0))), float(np.linalg.norm(u, axis=1).max())
+    surface = data.surface
+    assert surface is not None
+    u = surface.phi[:, :, mode]
+    value = np.linalg.norm(u, axis=1)
+    body, largest = float(np.linalg.norm(np.ptp(surface.nodes, axis=0))), float(value.max())
     moved = surface.nodes + u * (EXAGGERATION * body / max(largest, 1e-300))
     axes = view_of(surface)
     with house_style():
@@ -112,7 +109,7 @@ def _canvas(width: float, height: float) -> tuple[Figure, Axes]:
 
 def view_of(surface: Surface) -> FloatArray:
     """View axes of a solid: obliquely onto its longest side, the middle side up."""
-    return view_axes(_long_side_across(surface), _up(surface))
+    return view_axes(_long_side_across(surface), up_of(surface))
 
 
 def _long_side_across(surface: Surface) -> FloatArray:
@@ -123,7 +120,7 @@ def _long_side_across(surface: Surface) -> FloatArray:
     return direction
 
 
-def _up(surface: Surface) -> FloatArray:
+def up_of(surface: Surface) -> FloatArray:
     """The middle side of the body points up."""
     return np.eye(3)[np.argsort(np.ptp(surface.nodes, axis=0))[1]]
 

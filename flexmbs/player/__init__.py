@@ -1,1 +1,1 @@
-"""Playback of a motion in three dimensions: data, markup and scripts of a viewer inside a page, without other files."""
+"""Playback in three dimensions inside a page: its scripts, and the data of surfaces, modes and fields; no mechanics."""

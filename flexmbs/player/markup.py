@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 from flexmbs.page.html import Code
 
 HERE = Path(__file__).parent
 _IMPORT = re.compile(r'^import\s*\{[^}]*\}\s*from\s*"\./(\w+)\.js";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=const|class|function|async)", re.MULTILINE)
+
+
+def scene_text(table: dict[str, Any]) -> str:
+    """JSON inside an HTML page: no character ends the element or starts another."""
+    text = json.dumps(table, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 @functools.cache

@@ -13,9 +13,8 @@ from flexmbs.errors import InputError
 from flexmbs.page.chart import chart
 from flexmbs.page.html import number, rendered
 from flexmbs.page.panels import Curve, FloatArray, Panel, readable, span_of
-from flexmbs.player.markup import player_code
+from flexmbs.player.markup import player_code, scene_text
 from flexmbs.player.plots import plots
-from flexmbs.player.scene import scene_text
 from flexmbs.report.contacts import contact_panels
 from flexmbs.report.curves import SECTIONS
 from flexmbs.results.summary import summary

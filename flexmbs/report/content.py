@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,9 +17,13 @@ from flexmbs.model.check_topology import degree_of_freedom_lines
 from flexmbs.page.drawings import deformed_drawing, field_drawing
 from flexmbs.page.html import Picture, number
 from flexmbs.page.panels import readable
+from flexmbs.player.modes import mode_title
+from flexmbs.player.surface import has_triangles
 from flexmbs.report.contacts import ContactSection, contact_section
 from flexmbs.report.curves import SECTIONS, Section
 from flexmbs.report.equations import Equations, equations
+from flexmbs.report.fatigue import FatigueSection
+from flexmbs.report.fatigue import sections as fatigue_sections
 from flexmbs.report.still import motion_drawing
 from flexmbs.report.stress_pictures import surface_values
 from flexmbs.results.impact_steps import between_impacts
@@ -28,6 +33,7 @@ from flexmbs.results.summary import body_mass
 from flexmbs.system.check import PASS, WARN
 
 if TYPE_CHECKING:
+    from flexmbs.durability.fatigue import FatigueData
     from flexmbs.page.panels import Panel
     from flexmbs.results.solution import SolutionData
 
@@ -59,7 +65,8 @@ class Content:
     parts: list[dict[str, Any]]
     contacts: ContactSection | None
     curves: list[Curves]
-    stresses: list[tuple[StressReport, str | None]]
+    stresses: list[tuple[StressReport, Picture | None]]
+    damages: list[FatigueSection]
     model_text: str
 
     @property
@@ -68,8 +75,8 @@ class Content:
         return readable(self.contacts.panels) if self.contacts else []
 
 
-def content(solution: SolutionData, numbers: dict[str, Any]) -> Content:
-    """All that a report shows of a solution."""
+def content(solution: SolutionData, numbers: dict[str, Any], fatigue: Sequence[FatigueData] = ()) -> Content:
+    """All that a report shows of a solution, and of fatigue in it."""
     return Content(
         numbers=numbers,
         sentence=SENTENCES.get(numbers["verdict"], FAILED),
@@ -80,7 +87,8 @@ def content(solution: SolutionData, numbers: dict[str, Any]) -> Content:
         parts=_parts(solution),
         contacts=contact_section(solution),
         curves=_curves(solution),
-        stresses=[(each, _stress_picture(solution, each.body)) for each in stress_reports(solution)],
+        stresses=[(each, _stress_picture(solution, each)) for each in stress_reports(solution)],
+        damages=fatigue_sections(fatigue),
         model_text=solution.model_text,
     )
 
@@ -110,15 +118,15 @@ def _curves(solution: SolutionData) -> list[Curves]:
     return [Curves(section, readable(panels)) for section, panels in found if panels]
 
 
-def _stress_picture(solution: SolutionData, body: str) -> str | None:
-    """The picture's data URL; None without triangles to draw."""
-    surface = solution.compiled.data[body].surface
-    if surface is None or not len(surface.triangles):
+def _stress_picture(solution: SolutionData, report: StressReport) -> Picture | None:
+    """None without triangles to draw."""
+    surface = solution.compiled.data[report.body].surface
+    if surface is None or not has_triangles(surface):
         return None
-    view = solution.body(body).stress.glance
-    spots = view.hot_spots()
+    view, spots = solution.body(report.body).stress.glance, report.spots
     values = PASCALS * surface_values(view.field(spots[0].time), surface.node_ids)
-    return field_drawing(surface, values, "MPa", np.array([spot.position for spot in spots]))
+    drawing = field_drawing(surface, values, "MPa", np.array([spot.position for spot in spots]))
+    return Picture(drawing, f"Von Mises stress of {report.body}", report.caption)
 
 
 def _model(solution: SolutionData) -> dict[str, Any]:
@@ -205,10 +213,10 @@ def _parts(solution: SolutionData) -> list[dict[str, Any]]:
 
 def _mode_pictures(solution: SolutionData, body: str) -> list[Picture]:
     data = solution.compiled.data[body]
-    if data.surface is None or not len(data.surface.triangles):
+    if data.surface is None or not has_triangles(data.surface):
         return []
     drawn = range(min(data.nf, MODES_DRAWN))
-    titles = [f"Mode {k + 1} · {number(float(data.modes.frequency[k]))} Hz" for k in drawn]
+    titles = [mode_title(data, k) for k in drawn]
     shapes = [data.surface.phi[:, :, k] for k in drawn]
     images = [deformed_drawing(data.surface, u, np.linalg.norm(u, axis=1)) for u in shapes]
     return [Picture(images[k], f"{titles[k]} of {data.name}", titles[k]) for k in drawn]

@@ -13,33 +13,49 @@ from flexmbs.files.paths import file_path
 from flexmbs.page.chart import chart
 from flexmbs.page.html import rendered
 from flexmbs.page.panels import span_of
-from flexmbs.player.markup import player_code
+from flexmbs.player.markup import player_code, scene_text
 from flexmbs.player.plots import plots
-from flexmbs.player.scene import Extras, scene, scene_text
 from flexmbs.player.solids import Solid
 from flexmbs.report.content import content
+from flexmbs.report.fatigue import damage_of, results_of
+from flexmbs.report.single_bodies import envelopes, extras_of, mode_scenes, stress_scenes, together
 from flexmbs.results.summary import summary
+from flexmbs.scene.scene import scene
 
 if TYPE_CHECKING:
+    from flexmbs.durability.fatigue import FatigueData
     from flexmbs.results.solution import SolutionData
 
 
-def write_report(solution: SolutionData, path: str | os.PathLike[str], solids: Sequence[Solid] = ()) -> None:
-    """Write the page to ``path``, a PDF document if it ends with .pdf, and the summary next to it. Raises MachineError."""
+def write_report(
+    solution: SolutionData,
+    path: str | os.PathLike[str],
+    solids: Sequence[Solid] = (),
+    fatigue: FatigueData | Sequence[FatigueData] = (),
+) -> None:
+    """Write the page to ``path``, a PDF document if it ends with .pdf, and the summary next to it. Raises InputError for fatigue
+    of other runs, MachineError."""
     target = file_path(path)
+    results = results_of(solution, fatigue)
     numbers = summary(solution)
     if report_kind(target) == PDF:
         from flexmbs.report.pdf import write_pdf
 
-        write_pdf(solution, numbers, target)
+        write_pdf(solution, numbers, target, results)
     else:
-        write_text(target, page(solution, numbers, solids))
+        write_text(target, page(solution, numbers, solids, results))
     write_text(target.with_name(f"{target.stem}.summary.json"), json.dumps(numbers, indent=2, default=str) + "\n")
 
 
-def page(solution: SolutionData, numbers: dict[str, Any], solids: Sequence[Solid] = ()) -> str:
+def page(
+    solution: SolutionData, numbers: dict[str, Any], solids: Sequence[Solid] = (), fatigue: Sequence[FatigueData] = ()
+) -> str:
     """The HTML text; everything from the model is escaped."""
-    shown = content(solution, numbers)
+    shown = content(solution, numbers, fatigue)
+    coloured = envelopes(solution, [each for each, _ in shown.stresses])
+    modes, stressed = mode_scenes(solution, [part["names"] for part in shown.parts]), stress_scenes(coloured)
+    alone = [each for each in (*modes, *stressed.values(), *(section.alone for section in shown.damages)) if each]
+    extras = extras_of(together(coloured, damage_of(solution, fatigue)), alone)._replace(solids=solids)
     own = shown.contact_panels
     figures = {section.anchor: panels for section, panels in shown.curves} | ({"contacts": own} if own else {})
     span = span_of(panel for panels in figures.values() for panel in panels)
@@ -47,7 +63,9 @@ def page(solution: SolutionData, numbers: dict[str, Any], solids: Sequence[Solid
         "flexmbs.report",
         "report.html",
         player_code(),
-        scene=scene_text(scene(solution, Extras(solids))),
+        scene=scene_text(scene(solution, extras)),
+        swinging=modes,
+        stressed=stressed,
         plots=scene_text(plots(figures)),
         charts={anchor: chart(panels, span) for anchor, panels in figures.items()},
         version=numbers["provenance"].get("flexmbs", ""),

@@ -20,6 +20,7 @@ from flexmbs.page.style import GRID, INK, MUTED, PALETTE, STATES
 from flexmbs.report.content import ROWS_LISTED, Content, content
 
 if TYPE_CHECKING:
+    from flexmbs.durability.fatigue import FatigueData
     from flexmbs.report.contacts import ContactRow
     from flexmbs.results.solution import SolutionData
 
@@ -40,10 +41,10 @@ LOOK = (
 )
 
 
-def write_pdf(solution: SolutionData, numbers: dict[str, Any], path: pathlib.Path) -> None:
+def write_pdf(solution: SolutionData, numbers: dict[str, Any], path: pathlib.Path, fatigue: Sequence[FatigueData] = ()) -> None:
     """Write the document to ``path``. Raises MachineError, without the package typst too."""
     typesetter()
-    write_bytes(path, document(content(solution, numbers)))
+    write_bytes(path, document(content(solution, numbers, fatigue)))
 
 
 def typesetter() -> Any:
@@ -79,8 +80,8 @@ class _Document:
         every = [*(panel for _, panels in shown.curves for panel in panels), *shown.contact_panels]
         self.span = span_of(every)
         for section in (
-            self._checks, self._model, self._equations, self._modes, self._contacts, self._curves, self._stresses, self._solver,
-            self._origin,
+            self._checks, self._model, self._equations, self._modes, self._contacts, self._curves, self._stresses, self._damages,
+            self._solver, self._origin,
         ):  # fmt: skip
             section()
 
@@ -209,8 +210,7 @@ class _Document:
         for each, picture in self.shown.stresses:
             self._heading(each.body, 2)
             if picture:
-                drawn = Picture(picture, f"Von Mises stress of {each.body}", each.caption)
-                self._add("pictures", pictures=[self._stored(drawn)], across=1)
+                self._add("pictures", pictures=[self._stored(picture)], across=1)
             self._rows("lw", (), [({"badge": "WARN"}, line) for line in each.warnings])
             self._notes(each.notes)
             head = ("spot", "node", "x", "y", "z [m]", "t [s]", "von Mises [MPa]", "σ₁", "σ₂", "σ₃ [MPa]", "of yield")
@@ -223,6 +223,21 @@ class _Document:
                 for k, spot in enumerate(each.spots)
             ]  # fmt: skip
             self._rows("rrrrrrrrrrr", head, rows)
+
+    def _damages(self) -> None:
+        if self.shown.damages:
+            self._heading("Fatigue")
+        for each in self.shown.damages:
+            self._heading(each.body, 2)
+            if each.picture:
+                self._add("pictures", pictures=[self._stored(each.picture)], across=1)
+            self._notes([each.about, *each.notes])
+            head = ("worst", "node", "x", "y", "z [m]", "damage", "runs to failure", "amplitude [MPa]", "mean [MPa]")
+            rows = [
+                (k, spot.node, *(number(round(x, 9) + 0.0) for x in spot.position), *(number(value) for value in spot[2:]))
+                for k, spot in enumerate(each.worst, 1)
+            ]
+            self._rows("rrrrrrrrr", head, rows)
 
     def _solver(self) -> None:
         numbers = self.shown.numbers

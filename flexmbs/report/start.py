@@ -11,10 +11,10 @@ from flexmbs.errors import InputError
 from flexmbs.initial.initial_state import InitialState, declared_state, initial_state
 from flexmbs.model.check import declaration_report, require_model
 from flexmbs.model.model import ModelData
-from flexmbs.player.scene import Extras
 from flexmbs.player.solids import Solid
 from flexmbs.report.view import View, view
 from flexmbs.results.solution import SolutionData
+from flexmbs.scene.scene import Extras
 from flexmbs.system.compile import Compiled, compile_model
 from flexmbs.system.trajectory import RunInfo, Trajectory
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from flexmbs import __version__
 from flexmbs.files.output import write_text
 from flexmbs.page.html import Picture, rendered
-from flexmbs.player.markup import player_code
-from flexmbs.player.scene import NOTHING, Extras, scene, scene_text
+from flexmbs.player.markup import player_code, scene_text
 from flexmbs.report.still import motion_drawing
+from flexmbs.scene.scene import NOTHING, Extras, scene
 
 if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData

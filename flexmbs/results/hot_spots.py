@@ -87,7 +87,8 @@ def hot_spots(stress: StressView, count: int, spacing: float | None) -> HotSpots
     distance = SPACING * size if spacing is None else float(spacing)
     if not distance >= 0.0:
         raise InputError(f"spacing: is {spacing}; give a length >= 0 in m")
-    rows = np.array(_spread(envelope, count, distance), np.int64)
+    order = np.argsort(-envelope.von_mises, kind="stable")
+    rows = np.array(spread(order, envelope.positions, envelope.node_ids, count, distance), np.int64)
     times = np.searchsorted(stress.t, envelope.time[rows])
     sizes, directions = principal(stress.at_times(rows, times))
     limits = stress.yield_stress[rows]
@@ -100,15 +101,15 @@ def hot_spots(stress: StressView, count: int, spacing: float | None) -> HotSpots
     )  # fmt: skip
 
 
-def _spread(envelope: Envelope, count: int, distance: float) -> list[int]:
-    """Rows by falling von Mises stress, omitting those nearer than ``distance`` to a previous one (or of the same node)."""
-    left = np.ones(len(envelope.von_mises), bool)
+def spread(order: IntArray, positions: FloatArray, node_ids: IntArray, count: int, distance: float) -> list[int]:
+    """The first ``count`` rows in an order, omitting those nearer than ``distance`` to a previous one (or of the same node)."""
+    left = np.ones(len(positions), bool)
     taken: list[int] = []
-    for row in np.argsort(-envelope.von_mises, kind="stable"):
+    for row in order:
         if len(taken) == count:
             break
         if left[row]:
             taken.append(int(row))
-            away = np.linalg.norm(envelope.positions - envelope.positions[row], axis=1)
-            left &= (away > distance) & (envelope.node_ids != envelope.node_ids[row])
+            away = np.linalg.norm(positions - positions[row], axis=1)
+            left &= (away > distance) & (node_ids != node_ids[row])
     return taken

@@ -11,10 +11,15 @@ import numpy as np
 from flexmbs.files.output import write_text
 from flexmbs.flexible_body.file import GENERATOR
 from flexmbs.flexible_body.record import FlexibleBodyData
-from flexmbs.flexible_body.stress import von_mises
+from flexmbs.page.drawings import deformed_drawing
+from flexmbs.page.fields import SCALE
 from flexmbs.page.html import Picture, number, rendered
-from flexmbs.page.solids import deformed_picture, mode_picture, places_picture
-from flexmbs.page.style import png_image
+from flexmbs.page.solids import Place, places_picture
+from flexmbs.page.style import PALETTE, png_image
+from flexmbs.player.body_scene import Region, Show, body_page_scene
+from flexmbs.player.markup import player_code, scene_text
+from flexmbs.player.modes import MILLIMETRE, PASCALS, mode_stress, mode_title
+from flexmbs.player.surface import has_triangles
 from preprocess.body.free_body import central_inertia
 from preprocess.comparison import Comparison
 from preprocess.fe.interfaces import BoundInterface
@@ -46,11 +51,13 @@ def page(
     """HTML text; all content of the file is escaped."""
     checks = data.validate()
     facts = data.provenance
+    places = interface_places(data, interfaces or {}) if has_triangles(data.surface) else {}
     return rendered(
-        "preprocess.report", "part.html",
+        "preprocess.report", "part.html", player_code() if has_triangles(data.surface) else None,
         version=GENERATOR.removeprefix("flexmbs "), date=str(facts.get("created", "")), name=data.name,
         sound=checks.ok, sentence=SENTENCES[checks.ok], checks=checks, mass=data.mass, tiles=_tiles(data), inertia=_inertia(data),
-        frames=[(name, frame.kind, 1e3 * frame.x) for name, frame in data.frames.items()], places=_places(data, interfaces or {}),
+        scene=_scene(data, places), still=_still(data, places),
+        frames=[(name, frame.kind, 1e3 * frame.x) for name, frame in data.frames.items()],
         modes=_modes(data), pictures=_pictures(data), stress=_stress_pictures(data), comparison=comparison, listed=MODES_LISTED,
         accuracy={key.removeprefix(ACCURACY): value for key, value in facts.items() if key.startswith(ACCURACY)},
         times={key.removeprefix(TIME): value for key, value in facts.items() if key.startswith(TIME)},
@@ -90,43 +97,48 @@ def _modes(data: FlexibleBodyData) -> list[tuple[int, float, str, float, list[fl
     return [(k, f, kind, zeta, mass) for k, (f, kind, zeta, mass) in enumerate(rows, 1)]
 
 
-def _has_surface(data: FlexibleBodyData) -> bool:
-    return data.surface is not None and len(data.surface.triangles) > 0
+def _scene(data: FlexibleBodyData, places: Mapping[str, Place]) -> str:
+    """The part in three dimensions; empty without triangles."""
+    if not has_triangles(data.surface):
+        return ""
+    regions = [Region(name, place.nodes, PALETTE[(k + 1) % len(PALETTE)]) for k, (name, place) in enumerate(places.items())]
+    show = Show(data.name, {"frames": True, "mode": -1}, modes=True, frames=True)
+    return scene_text(body_page_scene(data, regions, show))
 
 
-def _places(data: FlexibleBodyData, interfaces: Mapping[str, BoundInterface]) -> Picture | None:
-    if not _has_surface(data) or not data.frames:
+def _still(data: FlexibleBodyData, places: Mapping[str, Place]) -> Picture | None:
+    """The interfaces on the mesh, where there is no player."""
+    if not has_triangles(data.surface):
         return None
     assert data.surface is not None
-    found = interface_places(data, interfaces)
-    hidden = [name for name, place in found.items() if not len(place.nodes)]
+    hidden = [name for name, place in places.items() if not len(place.nodes)]
     caption = "Interfaces in colour, with the axes of their frames."
     if hidden:
         caption += f" The nodes of {', '.join(hidden)} are in the part file only."
-    return Picture(png_image(places_picture(data.surface, found)), "The interfaces on the mesh", caption)
+    return Picture(png_image(places_picture(data.surface, places)), "The interfaces on the mesh", caption)
 
 
 def _pictures(data: FlexibleBodyData) -> list[Picture]:
     """The lowest modes, coloured by displacement."""
-    if not _has_surface(data):
+    surface = data.surface
+    if surface is None or not has_triangles(surface):
         return []
-    titles = [f"Mode {k + 1} · {number(float(data.modes.frequency[k]))} Hz" for k in range(min(data.nf, MODES_DRAWN))]
-    return [Picture(png_image(mode_picture(data, k)), f"{title} of {data.name}", title) for k, title in enumerate(titles)]
+    shapes = [(mode_title(data, k), surface.phi[:, :, k]) for k in range(min(data.nf, MODES_DRAWN))]
+    drawings = [deformed_drawing(surface, u, np.linalg.norm(u, axis=1)) for _, u in shapes]
+    return [Picture(drawing, f"{title} of {data.name}", title) for drawing, (title, _) in zip(drawings, shapes)]
 
 
 def _stress_pictures(data: FlexibleBodyData) -> list[Picture]:
     """Equivalent stress of the lowest modes, if the body has stress modes."""
-    surface, stress = data.surface, data.stress
-    if surface is None or stress is None or not _has_surface(data):
+    surface = data.surface
+    if surface is None or data.stress is None or not has_triangles(surface):
         return []
     pictures = []
     for k in range(min(data.nf, MODES_DRAWN // 2)):
-        u = surface.phi[:, :, k]
-        of_row = von_mises(np.asarray(stress.modes[:, :, k], float)) / max(float(np.linalg.norm(u, axis=1).max()), 1e-300)
-        at_node = np.zeros(len(surface.nodes))
-        np.maximum.at(at_node, stress.rows, of_row)  # at material boundaries the larger
-        worst = surface.node_ids[stress.rows[int(np.argmax(of_row))]]
-        caption = f"Mode {k + 1} · {number(1e-9 * float(of_row.max()), 3)} MPa at node {worst}"
-        image = png_image(deformed_picture(surface, u, at_node))
-        pictures.append(Picture(image, f"Stress of mode {k + 1} of {data.name}", caption))
+        values = np.nan_to_num(mode_stress(data, k))
+        worst = int(np.argmax(values))
+        largest = number(MILLIMETRE * PASCALS * float(values[worst]), 3)
+        caption = f"{mode_title(data, k)} · {largest} MPa at node {surface.node_ids[worst]}"
+        drawing = deformed_drawing(surface, surface.phi[:, :, k], values, SCALE)
+        pictures.append(Picture(drawing, f"Stress of mode {k + 1} of {data.name}", caption))
     return pictures

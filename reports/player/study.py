@@ -16,7 +16,8 @@ from pathlib import Path
 from models import chain, four_bar, ringing_tube
 
 import flexmbs as fm
-from flexmbs.player.scene import scene, scene_text
+from flexmbs.player.markup import scene_text
+from flexmbs.scene.scene import scene
 
 HERE = Path(__file__).parent
 

@@ -10,8 +10,9 @@ import { ball, box, joined, meshed, rod } from "../../flexmbs/player/js/geometry
 import { CHART, pathOf, peaksOf, placesOf, valueAt, within } from "../../flexmbs/player/js/chart.js";
 import { LEVELS, Quality } from "../../flexmbs/player/js/quality.js";
 import { commonPower, limits, marks, numberText, powerOfTen } from "../../flexmbs/player/js/ticks.js";
+import { fieldsOf, legendOf } from "../../flexmbs/player/js/legend.js";
 import { Scene } from "../../flexmbs/player/js/scene.js";
-import { compose, inverse, multiple, placed, product, towards, turned } from "../../flexmbs/player/js/vectors.js";
+import { compose, inverse, multiple, placed, product, towards, turnBy, turned } from "../../flexmbs/player/js/vectors.js";
 
 const near = (a, b, tolerance = 1e-9) => a.forEach((x, k) => assert.ok(Math.abs(x - b[k]) <= tolerance, `${a} is not ${b}`));
 const turn = (axis, angle) => [Math.cos(angle / 2), ...axis.map((c) => c * Math.sin(angle / 2))];
@@ -264,4 +265,84 @@ test("a panel maps times and values to its places and back, and the parts in the
   view.ends = [2, 4];
   near(placesOf(view, 600).ends, [2, 4]);
   assert.equal(placesOf({ ...view, ends: null, span: [0, 4], hidden: new Set(["a"]) }, 300).height, CHART.low);
+});
+
+/** A body by itself with one frame, one vertex table and two modes, the second with stress. */
+function swinging() {
+  const i2 = (values) => {
+    const raw = new Uint8Array(Int16Array.from(values).buffer), n = values.length, planes = new Uint8Array(2 * n);
+    for (let i = 0; i < n; i++) for (let b = 0; b < 2; b++) planes[b * n + i] = raw[2 * i + b];
+    return planes;
+  };
+  const parts = [];
+  let at = 0;
+  const add = (values, shape, step = 1) => {
+    parts.push(i2(values));
+    at += 2 * values.length;
+    return { kind: "i2", shape, at: at - 2 * values.length, step };
+  };
+  const modes = [
+    { name: "Mode 1 · 10 Hz", shapes: add([0, 0, 0, 0, 0, 1000], [1, 2, 3], 1e-3), frames: [[0, 0, 0.5, 0, 1, 0]] },
+    { name: "Mode 2 · 20 Hz", shapes: add([0, 0, 0, 0, 1000, 0], [1, 2, 3], 1e-3), frames: [[0, 0.5, 0, 0, 0, 1]], stress: add([0, 32000], [2], 1 / 32000), largest: 12.5 },
+  ];
+  const table = {
+    format: "flexmbs-scene/1", name: "part", time: [0, 2, 81], up: [0, 0, 1], view: [1, 0, 0], size: 2, low: [0, 0, 0], high: [1, 1, 1], extremes: [], ground: null,
+    bodies: [{ name: "part", kind: "flexible", shapes: [], solids: [], part: 0, values: {} }], parts: [{ vertices: add([0, 0, 0, 1, 0, 0], [2, 3]) }],
+    position: add([0, 0, 0], [1, 3]), rotation: add([1, 0, 0, 0], [1, 4]), fields: {}, arrows: [], touches: [], joints: [], chain: [], scenery: [], notes: [],
+    frames: [{ name: "tip", body: 0, rest: [1, 0, 0, 1, 0, 0, 0] }], modes,
+    legends: [{ key: "envelope", title: "largest von Mises stress, MPa", scale: "stress", ticks: [[0, "0"]], low: 0, high: 1, logarithmic: false }],
+  };
+  const buffer = new Uint8Array(at);
+  let end = 0;
+  for (const part of parts) buffer.set(part, end), (end += part.length);
+  return new Scene({ ...table, alone: { one: table } }, buffer.buffer);
+}
+
+test("a mode swings by the sine of the phase, its frames with it", () => {
+  const scene = swinging();
+  near([0, 0.25, 0.5, 1.5].map((t) => scene.wave(t)), [0, Math.SQRT1_2, 1, -1]);
+  const tip = scene.frame(0, scene.poses(0.5, 0.2), 0.5, 0.2);
+  near(tip.x, [1, 0, 0.1]);
+  near(turned(tip.p, [1, 0, 0]), [Math.cos(0.2), 0, -Math.sin(0.2)]);
+  scene.mode = 1;
+  near(scene.frame(0, scene.poses(1.5, 0.2), 1.5, 0.2).x, [1, -0.1, 0]);
+  scene.mode = -1;
+  near(scene.frame(0, scene.poses(0.5, 0.2), 0.5, 0.2).x, [1, 0, 0]);
+  assert.equal(scene.wave(0.5), 0);
+});
+
+test("a scene of a single body shares the arrays; another name is an error", () => {
+  const scene = swinging();
+  assert.equal(scene.alone("one").buffer, scene.buffer);
+  assert.throws(() => scene.alone("two"), /no scene two/);
+});
+
+test("legends say what the colours of a field mean", () => {
+  const scene = swinging();
+  assert.deepEqual(fieldsOf(scene).map(([key]) => key), ["", "displacement", "stress", "envelope"]);
+  assert.deepEqual(legendOf(scene, "displacement").ticks.map(([, text]) => text), ["0", "0.25", "0.5", "0.75", "1"]);
+  scene.mode = 1;
+  assert.equal(legendOf(scene, "stress").ticks.at(-1)[1], "12.5");
+  assert.equal(legendOf(scene, "envelope").title, "largest von Mises stress, MPa");
+  assert.equal(legendOf(scene, ""), null);
+  const motion = pendulum();
+  motion.table.fields = { displacement: 2e-3, stress: 4e6 };
+  assert.deepEqual([legendOf(motion, "displacement"), legendOf(motion, "stress")].map(({ title, ticks }) => [title, ticks[4][1]]), [["displacement, mm", "2"], ["von Mises, MPa", "4"]]);
+});
+
+test("marks move with the displacement of their vertex", () => {
+  const scene = swinging();
+  const { parts, bodies, modes } = scene.table;
+  delete scene.table.modes;
+  parts[0].shapes = { ...modes[0].shapes, shape: [1, 2, 3] };
+  bodies[0].factors = scene.table.position;
+  scene.factors = [{ values: Float64Array.from([0.5]), width: 1 }];
+  near(scene.displacement(0, 1, 0), [0, 0, 0.5]);
+  near(scene.marked({ name: "1", body: 0, at: [1, 0, 0], vertex: 1, fields: [] }, scene.poses(0, 1), 0, 4), [1, 0, 2]);
+  near(scene.vertices(0, 0, 1)[1], [1, 0, 0.5]);
+});
+
+test("rotation vectors become quaternions", () => {
+  near(turned(turnBy([0, 0, Math.PI / 2]), [1, 0, 0]), [0, 1, 0]);
+  near(turnBy([0, 0, 0]), [1, 0, 0, 0]);
 });

@@ -110,4 +110,5 @@ def test_a_page_needs_no_plotting_program() -> None:
     text = page(solution, summary(solution))
     urls = re.findall(r'<img[^>]*src="(data:image/[a-z+]*)', text)
     assert set(urls) == {"data:image/png", "data:image/svg+xml"}
-    assert text.count('<figure class="field">') == 2
+    assert text.count('<figure class="player single field"') == 2  # the pictures of the stress, until the player starts
+    assert len(re.findall(r'<img class="still" src="data:image/svg', text)) == 3

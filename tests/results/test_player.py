@@ -16,18 +16,18 @@ from flexmbs.flexible_body.parts import Surface
 from flexmbs.flexible_body.stress import von_mises
 from flexmbs.model.joints import Universal
 from flexmbs.player.arrays import Buffer, read
-from flexmbs.player.bounds import bounds
 from flexmbs.player.decomposition import decomposed
-from flexmbs.player.instants import MOST, sampled, turn_note
-from flexmbs.player.joint_marks import axes_of
-from flexmbs.player.markup import HERE, player_code
+from flexmbs.player.markup import HERE, player_code, scene_text
 from flexmbs.player.plots import plots
-from flexmbs.player.scene import scene, scene_text
-from flexmbs.player.surfaces import MOST_TRIANGLES, coarse
+from flexmbs.player.surface import MOST_TRIANGLES, coarse
 from flexmbs.report.curves import joints
 from flexmbs.report.page import page
 from flexmbs.report.plots import Plots
 from flexmbs.results.summary import summary
+from flexmbs.scene.bounds import bounds
+from flexmbs.scene.instants import MOST, sampled, turn_note
+from flexmbs.scene.joint_marks import axes_of
+from flexmbs.scene.scene import scene
 
 NASTY = "</script><img src=x onerror=alert(1)>"
 

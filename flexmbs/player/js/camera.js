@@ -85,6 +85,11 @@ export class Camera {
     this.distance = Math.max(distance, 1e-6);
   }
 
+  /** @param {number} height of the picture in pixels @returns {number} length of a pixel at the target */
+  pixel(height) {
+    return (2 * OPENING * this.distance) / Math.max(height, 1);
+  }
+
   /** @returns {Vector} */
   get eye() {
     return add(this.target, scale(this.distance, this.eyeward));

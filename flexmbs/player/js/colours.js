@@ -4,6 +4,7 @@ export const BODIES = ["#3f7fb8", "#dd9150", "#4aa592", "#b76479", "#8f81c4", "#
 export const SCALES = /** @type {Record<string, string[]>} */ ({
   displacement: ["#e3e9ef", "#a9c6de", "#4b8bc0", "#1f5a94", "#123a63"],
   stress: ["#eef1f4", "#f8dcab", "#f2ab62", "#dc662f", "#a5241f", "#4f0f14"],
+  damage: ["#eef1f4", "#cfd6ea", "#aba4d4", "#9466b5", "#7a2286", "#3f0a4f"],
 });
 
 /** @param {string} text #rrggbb @returns {number[]} 0 … 1 */

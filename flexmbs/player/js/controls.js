@@ -1,5 +1,6 @@
 // Buttons, sliders, keys and pointers.
 import { SPEEDS } from "./clock.js";
+import { fieldsOf } from "./legend.js";
 
 /** @typedef {import("./player.js").Player} Player */
 
@@ -42,10 +43,11 @@ function choices(root, player) {
   options(part(root, "trace"), [["-1", "no path"], ...moving], "-1", (value) => player.set("trace", Number(value)));
   const bodies = /** @type {[string, string][]} */ (table.bodies.map((body, k) => [String(k), body.name]));
   options(part(root, "follow"), [["-1", "none"], ...bodies], "-1", (value) => player.set("follow", Number(value)));
-  const fields = /** @type {[string, string][]} */ ([["", "body"]]);
-  if (table.fields.displacement) fields.push(["displacement", "displacement"]);
-  if (table.fields.stress) fields.push(["stress", "von Mises stress"]);
-  options(part(root, "field"), fields, "", (value) => player.colour(/** @type {"" | "displacement" | "stress"} */ (value)));
+  options(part(root, "field"), fieldsOf(scene), viewer.settings.field, (value) => player.colour(value));
+  const modes = (table.modes ?? []).map((mode, k) => [String(k), mode.name]);
+  options(part(root, "mode"), [["-1", "none"], ...modes], String(scene.mode), (value) => player.choose(Number(value), viewer.settings.field || "displacement"));
+  const amplitude = part(root, "amplitude");
+  amplitude.addEventListener("input", () => player.swing(Number(amplitude.value)));
   const scale = part(root, "scale");
   scale.addEventListener("input", () => player.exaggerate(Number(scale.value)));
   for (const box of /** @type {NodeListOf<HTMLInputElement>} */ (root.querySelectorAll("[data-show]"))) {
@@ -58,13 +60,15 @@ function choices(root, player) {
 
 /** @param {HTMLElement} root @param {Player} player controls without effect */
 function hideUseless(root, player) {
-  const { table, instants } = player.scene;
+  const { scene } = player, { table, instants } = scene;
   const elastic = table.bodies.some((body) => body.part !== undefined && (table.fields.displacement ?? 0) > 0);
   /** @param {string} group */
   const arrows = (group) => table.arrows.some((arrow) => arrow.group === group);
   const useless = {
     elastic: !elastic, reactions: !arrows("reaction"), forces: !arrows("force") && !arrows("contact"),
-    contacts: !table.touches.length, time: instants < 2, joints: !table.joints.length,
+    contacts: !table.touches.length, time: instants < 2, motion: instants < 2 || Boolean(table.modes?.length), joints: !table.joints.length,
+    modes: !table.modes?.length, marks: !table.marks?.length, ground: table.ground === null, frames: !table.frames.length,
+    colours: fieldsOf(scene).length < 2,
   };
   for (const [key, off] of Object.entries(useless))
     for (const item of /** @type {NodeListOf<HTMLElement>} */ (root.querySelectorAll(`[data-needs="${key}"]`))) item.hidden = off;

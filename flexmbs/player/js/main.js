@@ -4,20 +4,65 @@ import { Player } from "./player.js";
 import { reached } from "./reach.js";
 import { Scene } from "./scene.js";
 
+/** @typedef {HTMLElement & {player?: Player, start?: () => void}} Stage */
+
 async function start() {
   reached(".scroll, figure.field");
   const plots = document.getElementById("flexmbs-plots")?.textContent;
   if (plots) await followed(plots);
-  const root = /** @type {HTMLElement & {player?: Player} | null} */ (document.querySelector(".player"));
+  const roots = /** @type {Stage[]} */ ([...document.querySelectorAll(".player")]);
   const text = document.getElementById("flexmbs-scene")?.textContent;
-  if (!root || !text) return;
+  if (!roots.length || !text) return;
+  const main = roots.find((root) => !root.dataset.scene) ?? roots[0];
   try {
-    root.player = new Player(root, await Scene.read(JSON.parse(text)));
+    const scene = await Scene.read(JSON.parse(text));
+    main.player = new Player(main, scene, document);
+    for (const root of roots) if (root !== main) later(root, scene);
+    picks(roots);
     document.dispatchEvent(new CustomEvent("flexmbs:ready"));
   } catch (error) {
-    const note = root.querySelector('[data-player="note"]');
-    if (note) note.textContent = `No playback: ${error instanceof Error ? error.message : error}`;
-    root.classList.remove("live");
+    failed(main, error);
+  }
+}
+
+/** Starts the player of a single body when it comes near. @param {Stage} root @param {Scene} scene */
+function later(root, scene) {
+  root.classList.add("live"); // it has its place on the page from here on
+  root.start = () => {
+    observer.disconnect();
+    try {
+      root.player ??= new Player(root, scene.alone(root.dataset.scene ?? ""), new EventTarget());
+    } catch (error) {
+      failed(root, error);
+    }
+  };
+  const observer = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && root.start?.(), { rootMargin: "300px" });
+  observer.observe(root);
+}
+
+/** @param {Stage} root @param {unknown} error */
+function failed(root, error) {
+  const note = root.querySelector('[data-player="note"]');
+  if (note) note.textContent = `No playback: ${error instanceof Error ? error.message : error}`;
+  root.classList.remove("live");
+}
+
+/** Pictures of modes become buttons that show them in the player. @param {Stage[]} roots */
+function picks(roots) {
+  for (const figure of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-pick]"))) {
+    const root = roots.find((each) => (each.dataset.scene ?? "") === (figure.dataset.of ?? ""));
+    const picture = figure.querySelector("img");
+    if (!root || !picture) continue;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "pick";
+    picture.replaceWith(button);
+    button.append(picture);
+    button.addEventListener("click", () => {
+      root.start?.();
+      root.player?.choose(Number(figure.dataset.pick), figure.dataset.field ?? "displacement");
+      root.scrollIntoView({ block: "center" });
+    });
   }
 }
 

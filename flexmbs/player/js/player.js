@@ -4,8 +4,10 @@ import { Clock } from "./clock.js";
 import { SCALES, computed } from "./colours.js";
 import { connect } from "./controls.js";
 import { CALM, DUE, LEVELS, Quality } from "./quality.js";
+import { legendOf } from "./legend.js";
 import { filmed } from "./record.js";
 import { Renderer } from "./renderer.js";
+import { numberText } from "./ticks.js";
 import { Viewer } from "./viewer.js";
 
 /** @typedef {import("./scene.js").Scene} Scene */
@@ -13,18 +15,22 @@ import { Viewer } from "./viewer.js";
 
 const MOST_NOTES = 4;
 const READ = 100; // ms between numbers, as fast as they can be read
+const AMPLITUDE = 0.1; // of a mode, by the size of the part
+const KEYS = "Space plays, arrow keys step, Home and End go to the ends, F fits, 1 to 4 choose views, W A S D turn, plus and minus zoom.";
 
 export class Player {
-  /** @param {HTMLElement} root @param {Scene} scene */
-  constructor(root, scene) {
+  /** @param {HTMLElement} root @param {Scene} scene @param {EventTarget} events of the time, and wishes for another; the document for the motion */
+  constructor(root, scene, events) {
     this.root = root;
+    this.events = events;
     this.scene = scene;
     this.canvas = /** @type {HTMLCanvasElement} */ (root.querySelector("canvas"));
     this.camera = new Camera(scene.table.up);
-    this.clock = new Clock(scene.start, scene.end, document);
+    this.clock = new Clock(scene.start, scene.end, events);
     this.viewer = new Viewer(scene, new Renderer(this.canvas), this.camera);
     this.camera.lookFrom(scene.table.view);
     this.dirty = true;
+    this.near = true; // in view, or about to be
     this.awake = false; // whether the next picture of the screen is asked for
     this.quality = new Quality();
     this.room = [1, 1]; // of the canvas in the page
@@ -38,6 +44,7 @@ export class Player {
     root.classList.add("live"); // the canvas has its size from here on
     this.resize();
     this.fit();
+    this.begin();
     connect(root, this);
     this.caption();
     this.listen();
@@ -46,13 +53,50 @@ export class Player {
   listen() {
     new ResizeObserver(() => this.resize()).observe(this.canvas);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.dress());
-    document.addEventListener("flexmbs:time", () => {
+    new IntersectionObserver((entries) => {
+      this.near = entries.some((entry) => entry.isIntersecting);
+      if (this.near && this.dirty) this.wake();
+    }, { rootMargin: "100px" }).observe(this.root);
+    this.events.addEventListener("flexmbs:time", () => {
       this.showTime();
       this.showPlaying();
     });
-    document.addEventListener("flexmbs:seek", (event) => this.clock.seek(/** @type {CustomEvent} */ (event).detail.time));
+    this.events.addEventListener("flexmbs:seek", (event) => this.clock.seek(/** @type {CustomEvent} */ (event).detail.time));
     this.canvas.addEventListener("webglcontextlost", () => this.root.classList.remove("live"));
     this.showTime();
+  }
+
+  /** The first picture: the settings of the scene, a mode at its largest. */
+  begin() {
+    const { scene, viewer } = this;
+    if (scene.table.modes?.length) {
+      scene.mode = viewer.settings.mode;
+      this.clock.time = scene.start + 0.25 * (scene.end - scene.start);
+      this.swing(AMPLITUDE);
+    }
+    this.colour(viewer.settings.field);
+  }
+
+  /** @param {number} mode or −1 for none @param {string} field */
+  choose(mode, field) {
+    this.scene.mode = mode;
+    this.colour(mode < 0 ? "" : field);
+    for (const [name, value] of [["mode", String(mode)], ["field", this.viewer.settings.field]]) {
+      const list = /** @type {HTMLSelectElement | null} */ (this.root.querySelector(`[data-player="${name}"]`));
+      if (list) list.value = value;
+    }
+    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    this.clock.play(mode >= 0 && !still, performance.now());
+    this.caption();
+    this.invalidate();
+  }
+
+  /** @param {number} u amplitude by the size of the part */
+  swing(u) {
+    this.viewer.settings.exaggeration = u * this.scene.table.size;
+    const text = this.root.querySelector('[data-player="swing"]');
+    if (text) text.textContent = `${Math.round(100 * u)} %`;
+    this.invalidate();
   }
 
   /** @param {number} now ms */
@@ -64,13 +108,16 @@ export class Player {
       this.atEnd();
       this.atEnd = null;
     }
-    if (moved || this.dirty) {
+    if (this.viewer.marks.hear()) this.dirty = true;
+    if (this.viewer.marks.asked.length) this.wake();
+    if (!this.near) this.dirty ||= moved;
+    else if (moved || this.dirty) {
       const moving = this.clock.playing || now - this.drawn < CALM;
       this.draw(moving ? this.quality.next(now) : LEVELS[0]);
       this.drawn = now;
       if (moving) this.watch();
     } else if (this.level !== LEVELS[0] && now - this.drawn >= CALM) this.draw();
-    if (this.clock.playing || this.level !== LEVELS[0]) this.wake();
+    if (this.clock.playing || (this.near && this.level !== LEVELS[0])) this.wake();
   }
 
   /** @param {import("./quality.js").Level} [level] */
@@ -79,7 +126,9 @@ export class Player {
     this.dirty = false;
     this.size();
     const frames = this.viewer.draw(this.clock.time, 0.15 * this.clock.speed);
-    this.label(frames);
+    this.label("labels", this.viewer.settings.frames ? frames.map(({ x }, k) => ({ x, name: this.scene.table.frames[k].name })) : []);
+    this.label("marks", this.viewer.marks.shown());
+    if (this.viewer.marks.asked.length) this.wake();
     this.frames += 1;
   }
 
@@ -154,20 +203,25 @@ export class Player {
     this.invalidate();
   }
 
-  /** @param {"" | "displacement" | "stress"} field */
+  /** @param {string} field */
   colour(field) {
     this.viewer.setField(field);
-    const legend = /** @type {HTMLElement} */ (this.root.querySelector('[data-player="legend"]'));
-    legend.hidden = !field;
-    if (field) {
-      const largest = this.scene.table.fields[field] ?? 0;
-      const [unit, factor] = field === "stress" ? ["MPa", 1e-6] : ["mm", 1e3];
-      const bar = /** @type {HTMLElement} */ (legend.querySelector(".bar"));
-      bar.style.background = `linear-gradient(to top, ${SCALES[field].join(", ")})`;
-      const marks = [...legend.querySelectorAll(".tick")];
-      marks.forEach((mark, k) => (mark.textContent = few((largest * factor * (marks.length - 1 - k)) / (marks.length - 1))));
-      const title = legend.querySelector(".title");
-      if (title) title.textContent = field === "stress" ? `von Mises, ${unit}` : `displacement, ${unit}`;
+    const box = /** @type {HTMLElement} */ (this.root.querySelector('[data-player="legend"]'));
+    const legend = legendOf(this.scene, field);
+    box.hidden = !legend;
+    if (legend) {
+      const bar = /** @type {HTMLElement} */ (box.querySelector(".bar"));
+      bar.style.setProperty("--colours", SCALES[legend.scale].join(", "));
+      const texts = legend.ticks.map(([place, text]) => {
+        const tick = document.createElement("span");
+        tick.className = "tick";
+        tick.textContent = text;
+        tick.style.setProperty("--at", `${100 * place}%`);
+        return tick;
+      });
+      box.querySelector(".ticks")?.replaceChildren(...texts);
+      const title = box.querySelector(".title");
+      if (title) title.textContent = legend.title;
     }
     this.invalidate();
   }
@@ -236,7 +290,7 @@ export class Player {
     const now = performance.now();
     if (clock.playing && now - this.told < READ) return;
     this.told = now;
-    const text = `${few(clock.time, 4)} s`;
+    const text = scene.table.modes?.length ? `${Math.round(360 * u)}°` : `${Number(clock.time.toPrecision(4))} s`;
     scrub.setAttribute("aria-valuetext", text);
     const shown = this.root.querySelector('[data-player="time"]');
     if (shown) shown.textContent = text;
@@ -251,37 +305,40 @@ export class Player {
 
   /** What a reader who does not see the picture hears, and the remarks. */
   caption() {
-    const { table, instants } = this.scene;
-    const time = instants > 1 ? `Motion from ${few(table.time[0])} to ${few(table.time[1])} s, ${instants} instants. ` : "";
-    this.canvas.setAttribute(
-      "aria-label",
-      `${table.name} in three dimensions: ${table.bodies.length} bodies, ${table.joints.length} joints. ${time}` +
-        "Space plays, arrow keys step, Home and End go to the ends, F fits, 1 to 4 choose views, W A S D turn, plus and minus zoom.",
-    );
+    const { table } = this.scene;
+    this.canvas.setAttribute("aria-label", `${table.name} in three dimensions: ${table.ground === null ? this.body() : this.motion()} ${KEYS}`);
     const more = table.notes.length - MOST_NOTES;
     this.say([...table.notes.slice(0, MOST_NOTES), ...(more > 0 ? [`and ${more} more remarks`] : [])].join("; "));
   }
 
-  /** @param {import("./vectors.js").Pose[]} frames names of the frames beside their places */
-  label(frames) {
-    const layer = /** @type {HTMLElement} */ (this.root.querySelector('[data-player="labels"]'));
-    const wanted = this.viewer.settings.frames ? frames : [];
+  /** @returns {string} */
+  motion() {
+    const { table, instants } = this.scene;
+    const time = instants > 1 ? ` Motion from ${numberText(table.time[0], 3)} to ${numberText(table.time[1], 3)} s, ${instants} instants.` : "";
+    return `${table.bodies.length} bodies, ${table.joints.length} joints.${time}`;
+  }
+
+  /** @returns {string} */
+  body() {
+    const { scene } = this, mode = scene.table.modes?.[scene.mode], legend = legendOf(scene, this.viewer.settings.field);
+    const shown = mode ? `${mode.name}, swinging.` : "The body at rest.";
+    return `${shown}${legend ? ` Colours: ${legend.title}.` : ""}`;
+  }
+
+  /** Names beside their places. @param {"labels" | "marks"} kind @param {{x: number[], name: string}[]} wanted */
+  label(kind, wanted) {
+    const layer = /** @type {HTMLElement} */ (this.root.querySelector(`[data-player="${kind}"]`));
     if (!wanted.length && !layer.childElementCount) return;
     while (layer.childElementCount > wanted.length) layer.lastElementChild?.remove();
     while (layer.childElementCount < wanted.length) layer.append(document.createElement("span"));
     const m = this.camera.matrix(this.viewer.reach());
-    wanted.forEach(({ x }, k) => {
+    wanted.forEach(({ x, name }, k) => {
       const [u, v, , w] = [0, 1, 2, 3].map((r) => m[r] * x[0] + m[4 + r] * x[1] + m[8 + r] * x[2] + m[12 + r]);
       const label = /** @type {HTMLElement} */ (layer.children[k]);
-      label.textContent = this.scene.table.frames[k].name;
+      label.textContent = name;
       label.hidden = w <= 0;
       label.style.left = `${50 * (1 + u / w)}%`;
       label.style.top = `${50 * (1 - v / w)}%`;
     });
   }
-}
-
-/** @param {number} value @param {number} [digits] */
-export function few(value, digits = 3) {
-  return String(Number(value.toPrecision(digits)));
 }

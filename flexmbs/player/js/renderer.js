@@ -18,7 +18,8 @@ import { multiplied } from "./vectors.js";
  * @property {number[]} [factors]
  * @property {number[]} [stressFactors]
  * @property {number} [exaggeration]
- * @property {number} [field] 0 none, 1 displacement, 2 von Mises stress
+ * @property {number} [field] 0 none, 1 displacement, 2 von Mises stress, 3 the values
+ * @property {Columns | null} [values] of field 3, 0 to 1
  * @property {number} [largest]
  * @property {number} [width] pixels, of lines
  * @property {boolean} [own] whether lines have their own colours
@@ -53,6 +54,7 @@ export class Renderer {
     const full = new Int16Array(3 * rows * WIDE);
     full.set(values);
     const texture = gl.createTexture();
+    gl.activeTexture(gl.TEXTURE0); // not that of the scale of colours
     gl.bindTexture(gl.TEXTURE_2D, texture);
     gl.pixelStorei(gl.UNPACK_ALIGNMENT, 2);
     gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGB16I, WIDE, rows, 0, gl.RGB_INTEGER, gl.SHORT, full);
@@ -60,10 +62,39 @@ export class Renderer {
     return { texture, step, count };
   }
 
+  /** @param {ArrayLike<number>} values integers, one for each vertex @param {number} step @returns {Columns} */
+  values(values, step) {
+    const triples = new Int16Array(3 * values.length);
+    for (let i = 0; i < values.length; i++) triples[3 * i] = values[i];
+    return this.columns(triples, step, 1);
+  }
+
+  /** @param {() => void} draw what is not to be seen @returns {WebGLQuery} whether nothing hides it, see `answer` */
+  ask(draw) {
+    const gl = this.gl;
+    const query = gl.createQuery();
+    gl.colorMask(false, false, false, false);
+    gl.beginQuery(gl.ANY_SAMPLES_PASSED, query);
+    draw();
+    gl.endQuery(gl.ANY_SAMPLES_PASSED);
+    gl.colorMask(true, true, true, true);
+    return query;
+  }
+
+  /** @param {WebGLQuery} query @returns {boolean | null} null as long as it is not known */
+  answer(query) {
+    const gl = this.gl;
+    if (!gl.getQueryParameter(query, gl.QUERY_RESULT_AVAILABLE)) return null;
+    const passed = Boolean(gl.getQueryParameter(query, gl.QUERY_RESULT));
+    gl.deleteQuery(query);
+    return passed;
+  }
+
   /** @param {Uint8Array} colours 256, RGBA */
   setScale(colours) {
     const gl = this.gl;
     this.scale ??= gl.createTexture();
+    gl.activeTexture(gl.TEXTURE2);
     gl.bindTexture(gl.TEXTURE_2D, this.scale);
     gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, 256, 1, 0, gl.RGBA, gl.UNSIGNED_BYTE, colours);
     for (const side of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, side, gl.NEAREST);
@@ -216,7 +247,7 @@ export class Renderer {
     gl.uniformMatrix4fv(at("model"), false, look.model);
     gl.uniform4fv(at("colour"), look.colour ?? [1, 1, 1, 1]);
     const shapes = look.shapes?.shapes ?? null;
-    const stress = look.field === 2 ? (look.shapes?.stress ?? null) : null;
+    const stress = look.field === 2 ? (look.shapes?.stress ?? null) : look.field === 3 ? (look.values ?? null) : null;
     gl.uniform1i(at("nodes"), look.shapes?.nodes ?? 0);
     gl.uniform1i(at("field"), look.shapes ? (look.field ?? 0) : 0);
     gl.uniform1f(at("exaggeration"), look.exaggeration ?? 1);
@@ -224,7 +255,7 @@ export class Renderer {
     /** @type {[Columns | null, number[] | undefined, string, string, string, number][]} */
     const tables = [
       [shapes, look.factors, "count", "factor", "shapeStep", gl.TEXTURE0],
-      [stress, look.stressFactors, "stressCount", "stressFactor", "stressStep", gl.TEXTURE1],
+      [stress, look.field === 3 ? [1] : look.stressFactors, "stressCount", "stressFactor", "stressStep", gl.TEXTURE1],
     ];
     for (const [columns, factors, count, name, step, unit] of tables) {
       const n = columns && factors ? columns.count : 0;

@@ -1,6 +1,6 @@
 // The scene: poses, factors and vectors at any time, linear between the stored instants.
 import { decoded, inflated, numbers } from "./arrays.js";
-import { add, compose, conjugate, inverse, multiple, placed, product, scale } from "./vectors.js";
+import { add, compose, conjugate, inverse, multiple, placed, product, scale, turnBy } from "./vectors.js";
 
 /** @typedef {import("./arrays.js").Stored} Stored */
 /** @typedef {import("./vectors.js").Pose} Pose */
@@ -12,8 +12,12 @@ import { add, compose, conjugate, inverse, multiple, placed, product, scale } fr
 /** @typedef {{name: string, frame: number, closed: Stored, impacts: number[]}} Touch */
 /** @typedef {{vertices: Stored, triangles: Stored, colour: number[] | null}} Solid */
 /** @typedef {{kind: string, from?: number[], to?: number[], at?: number[], radius?: number, plain?: boolean, pose?: number[], size?: number[]}} Shape */
-/** @typedef {{name: string, kind: string, shapes: Shape[], solids: Solid[], part?: number, factors?: Stored, stress?: Stored}} Body */
-/** @typedef {{vertices: Stored, triangles: Stored, shapes: Stored, stress?: Stored}} Part */
+/** @typedef {{name: string, kind: string, shapes: Shape[], solids: Solid[], part?: number, factors?: Stored, stress?: Stored, values?: Record<string, Stored>}} Body */
+/** @typedef {{name: string, colour: string, triangles: Stored}} Region */
+/** @typedef {{vertices: Stored, triangles: Stored, shapes?: Stored, stress?: Stored, regions?: Region[]}} Part */
+/** @typedef {{name: string, shapes: Stored, frames: number[][], stress?: Stored, largest?: number}} Mode frames: (u, θ) of each by unit displacement */
+/** @typedef {{key: string, title: string, scale: string, ticks: [number, string][], low: number, high: number, logarithmic: boolean}} StoredLegend */
+/** @typedef {{name: string, body: number, at: number[], vertex: number, fields: string[]}} Mark */
 /**
  * @typedef {object} Table
  * @property {string} format
@@ -25,7 +29,7 @@ import { add, compose, conjugate, inverse, multiple, placed, product, scale } fr
  * @property {number[]} low
  * @property {number[]} high
  * @property {number[][]} extremes
- * @property {number} ground
+ * @property {number | null} ground
  * @property {Body[]} bodies
  * @property {Part[]} parts
  * @property {{displacement?: number, stress?: number}} fields
@@ -38,14 +42,26 @@ import { add, compose, conjugate, inverse, multiple, placed, product, scale } fr
  * @property {number[][]} chain
  * @property {Solid[]} scenery
  * @property {string[]} notes
- * @property {string} data
+ * @property {Mode[]} [modes] of a body by itself: the reader chooses one, and time is its phase
+ * @property {StoredLegend[]} [legends] of fields that do not change with time
+ * @property {Mark[]} [marks]
+ * @property {Partial<import("./viewer.js").Settings>} [settings] at first
+ * @property {Record<string, Table>} [alone] scenes of single bodies, whose arrays are in the same data
+ * @property {string} [data]
  */
 
 export class Scene {
   /** @param {Table} table @returns {Promise<Scene>} */
   static async read(table) {
     if (table.format !== "flexmbs-scene/1") throw new Error(`the format ${table.format} is unknown`);
-    return new Scene(table, await inflated(table.data));
+    return new Scene(table, await inflated(table.data ?? ""));
+  }
+
+  /** @param {string} key @returns {Scene} that of a single body */
+  alone(key) {
+    const table = this.table.alone?.[key];
+    if (!table) throw new Error(`there is no scene ${key}`);
+    return new Scene(table, this.buffer);
   }
 
   /** @param {Table} table @param {ArrayBuffer} buffer */
@@ -63,6 +79,8 @@ export class Scene {
     this.turned = table.frames.map((frame) => (frame.turned ? this.history(frame.turned) : null));
     this.vectors = table.arrows.map((arrow) => this.history(arrow.vector));
     this.closed = table.touches.map((touch) => numbers(buffer, touch.closed));
+    this.mode = table.modes?.length ? 0 : -1; // that swings
+    /** @type {Map<number, ArrayLike<number>>} */ this.columns = new Map();
   }
 
   /** @param {Stored} stored @param {number} [width] @returns {History} */
@@ -81,9 +99,10 @@ export class Scene {
 
   /** @param {History} history @param {number} time @param {number} [from] @param {number} [count] @returns {number[]} */
   at(history, time, from = 0, count = history.width) {
-    const { k, x } = this.place(time);
+    const constant = history.values.length <= history.width;
+    const { k, x } = constant ? { k: 0, x: 0 } : this.place(time);
     const a = k * history.width + from;
-    const b = this.instants > 1 ? a + history.width : a;
+    const b = this.instants > 1 && !constant ? a + history.width : a;
     const row = [];
     for (let i = 0; i < count; i++) row.push((1 - x) * history.values[a + i] + x * history.values[b + i]);
     return row;
@@ -101,6 +120,11 @@ export class Scene {
     const { rest } = this.table.frames[frame];
     const x = rest.slice(0, 3);
     const p = rest.slice(3);
+    const swing = this.table.modes?.[this.mode]?.frames[frame];
+    if (swing) {
+      const y = exaggeration * this.wave(time);
+      return { x: add(x, scale(y, swing.slice(0, 3))), p: product(turnBy(scale(y, swing.slice(3))), p) };
+    }
     const moved = this.moved[frame];
     const turn = this.turned[frame];
     if (!moved || !turn) return { x, p };
@@ -108,6 +132,27 @@ export class Scene {
     const n = Math.hypot(...now) || 1;
     const change = product(now.map((c) => c / n), conjugate(p));
     return { x: add(x, scale(exaggeration, this.at(moved, time))), p: product(multiple(change, exaggeration), p) };
+  }
+
+  /** @param {number} time @returns {number} the mode by its amplitude, sin of the phase; 0 without a mode */
+  wave(time) {
+    return this.mode < 0 ? 0 : Math.sin((2 * Math.PI * (time - this.start)) / (this.end - this.start));
+  }
+
+  /** @param {number} body @param {number} vertex @param {number} time @returns {number[]} elastic displacement in its body */
+  displacement(body, vertex, time) {
+    const { part } = this.table.bodies[body], factors = this.factors[body];
+    const stored = part === undefined ? undefined : this.table.parts[part].shapes;
+    if (part === undefined || !factors || !stored) return [0, 0, 0];
+    const columns = this.columns.get(part) ?? numbers(this.buffer, stored);
+    this.columns.set(part, columns);
+    const [, nodes] = stored.shape, y = this.at(factors, time), step = stored.step ?? 1;
+    return [0, 1, 2].map((c) => step * y.reduce((u, f, k) => u + f * columns[3 * (k * nodes + vertex) + c], 0));
+  }
+
+  /** @param {Mark} mark @param {Pose[]} poses @param {number} time @param {number} exaggeration @returns {number[]} its place in the world */
+  marked({ body, at, vertex }, poses, time, exaggeration) {
+    return placed(poses[body], add(at, scale(exaggeration, this.displacement(body, vertex, time))));
   }
 
   /**
@@ -165,15 +210,12 @@ export class Scene {
    */
   vertices(body, time, exaggeration) {
     const { part } = this.table.bodies[body];
-    const factors = this.factors[body];
-    if (part === undefined || !factors) return [];
+    if (part === undefined) return [];
     const rest = decoded(this.buffer, this.table.parts[part].vertices);
-    const shapes = decoded(this.buffer, this.table.parts[part].shapes);
-    const y = this.at(factors, time);
     const pose = this.pose(body, time);
     return Array.from({ length: rest.length / 3 }, (_, i) => {
-      const v = [0, 1, 2].map((c) => rest[3 * i + c] + exaggeration * y.reduce((u, f, k) => u + f * shapes[k * rest.length + 3 * i + c], 0));
-      return placed(pose, v);
+      const v = [0, 1, 2].map((c) => rest[3 * i + c]);
+      return placed(pose, add(v, scale(exaggeration, this.displacement(body, i, time))));
     });
   }
 }

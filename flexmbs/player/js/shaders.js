@@ -31,10 +31,16 @@ float vonMises(int node) {
 export const SURFACE = {
   vertex: `${DEFORM}
 in vec3 position; in vec3 normal; in float node;
-out vec3 facing; out vec3 place; out float value;
+out vec3 facing; out vec3 place; out float value; out float known;
 void main() {
   vec3 u = count > 0 ? displacement(int(node)) : vec3(0.0);
   value = field == 1 ? length(u) / largest : field == 2 ? vonMises(int(node)) / largest : 0.0;
+  known = 1.0;
+  if (field == 3) {
+    int stored = entry(stresses, int(node)).x;
+    known = stored < -32767 ? 0.0 : 1.0;
+    value = stressStep * float(max(stored, 0));
+  }
   vec4 world = model * vec4(position + exaggeration * u, 1.0);
   facing = mat3(model) * normal;
   place = world.xyz;
@@ -42,11 +48,11 @@ void main() {
 }`,
   fragment: `#version 300 es
 precision highp float; precision highp int;
-in vec3 facing; in vec3 place; in float value;
+in vec3 facing; in vec3 place; in float value; in float known;
 uniform vec4 colour; uniform vec3 eye, light; uniform int field; uniform sampler2D scale;
 out vec4 result;
 void main() {
-  if (field > 0) { result = vec4(texture(scale, vec2((clamp(value, 0.0, 1.0) * 255.0 + 0.5) / 256.0, 0.5)).rgb, 1.0); return; }
+  if (field > 0 && known > 0.999) { result = vec4(texture(scale, vec2((clamp(value, 0.0, 1.0) * 255.0 + 0.5) / 256.0, 0.5)).rgb, 1.0); return; }
   vec3 n = normalize(facing), e = normalize(eye - place);
   if (dot(n, e) < 0.0) n = -n;
   float bright = 0.56 + 0.32 * max(dot(n, light), 0.0) + 0.24 * max(dot(n, e), 0.0);

@@ -49,6 +49,12 @@ export function multiple(p, s) {
   return [Math.cos(half), ...scale(Math.sin(half) / n, q.slice(1))];
 }
 
+/** @param {Vector} v rotation vector, rad @returns {Vector} its quaternion */
+export function turnBy(v) {
+  const angle = length(v);
+  return angle < 1e-12 ? [1, 0, 0, 0] : [Math.cos(angle / 2), ...scale(Math.sin(angle / 2) / angle, v)];
+}
+
 /** @param {Pose} a @param {Pose} b @returns {Pose} b given in a */
 export const compose = (a, b) => ({ x: add(a.x, turned(a.p, b.x)), p: product(a.p, b.p) });
 /** @param {Pose} a @returns {Pose} */

@@ -1,14 +1,18 @@
 // What is seen of the scene at a time, by the settings of the viewer.
 import { BODIES, SCALES, rgb, table } from "./colours.js";
+import { legendOf } from "./legend.js";
 import { decoded, numbers } from "./arrays.js";
 import { ball, box, joined, meshed, rod } from "./geometry.js";
+import { Marks } from "./marks.js";
 import { MOST_COLUMNS } from "./renderer.js";
 import { across, add, cross, dot, length, matrix, placed, scale, sub, towards, turned, unit } from "./vectors.js";
 
 /** @typedef {import("./vectors.js").Pose} Pose */
 /** @typedef {import("./renderer.js").Drawable} Drawable */
 /** @typedef {import("./renderer.js").Shapes} Shapes */
+/** @typedef {import("./renderer.js").Columns} Columns */
 /** @typedef {{mesh: Drawable, edges: import("./renderer.js").Segments, shapes: Shapes | null, colour: number[]}} Item */
+/** @typedef {Omit<Item, "colour"> & {colour?: number[]}} Surface */
 /**
  * @typedef {object} Settings
  * @property {boolean} frames
@@ -19,16 +23,18 @@ import { across, add, cross, dot, length, matrix, placed, scale, sub, towards, t
  * @property {boolean} contacts
  * @property {boolean} ghost
  * @property {boolean} grid
+ * @property {boolean} marks
  * @property {number} trace frame, or −1
  * @property {number} follow body, or −1
  * @property {number} exaggeration
- * @property {"" | "displacement" | "stress"} field
+ * @property {string} field "displacement", "stress", the key of a legend, or none
+ * @property {number} mode that swings, or −1
  */
 
 /** @returns {Settings} */
 export const defaults = () => ({
-  frames: false, joints: true, axes: false, reactions: false, forces: false, contacts: true, ghost: false, grid: true,
-  trace: -1, follow: -1, exaggeration: 1, field: "",
+  frames: false, joints: true, axes: false, reactions: false, forces: false, contacts: true, ghost: false, grid: true, marks: true,
+  trace: -1, follow: -1, exaggeration: 1, field: "", mode: -1,
 });
 
 const WORLD = { x: [0, 0, 0], p: [1, 0, 0, 0] };
@@ -46,16 +52,17 @@ export class Viewer {
     this.scene = scene;
     this.renderer = renderer;
     this.camera = camera;
-    this.settings = defaults();
+    this.settings = { ...defaults(), ...scene.table.settings };
     this.theme = { background: [1, 1, 1], grid: [0.8, 0.84, 0.88], edge: [0.1, 0.14, 0.18], dark: false };
     this.size = scene.table.size;
+    /** @type {Map<object, Columns>} */ this.stored = new Map(); // tables of the card, by what they are of
     const parts = scene.table.parts.map((part) => this.part(part));
     /** @type {Item[][]} */ this.items = scene.table.bodies.map((body, k) => this.body(body, rgb(BODIES[k % BODIES.length]), parts));
     this.scenery = scene.table.scenery.map((each) => this.given(each, MARK));
     this.ball = renderer.mesh(joined([ball([0, 0, 0], 1, 8)]));
     this.shaft = renderer.mesh(joined([rod([0, 0, 0], [0, 0, 1], 1)]));
     this.head = renderer.mesh(joined([rod([0, 0, 0], [0, 0, 1], 1, 1e-3)]));
-    this.marks = this.jointMarks();
+    this.joints = this.jointMarks();
     /** @type {Record<string, number>} */ this.largest = {}; // arrows of a group
     for (const { group, largest } of scene.table.arrows) this.largest[group] = Math.max(this.largest[group] ?? 0, largest);
     this.plane = renderer.segments(this.grid());
@@ -63,14 +70,15 @@ export class Viewer {
     this.path = renderer.segments(new Float32Array(0));
     /** @type {{frame: number, exaggeration: number, points: number[][]}} */ this.traced = { frame: -1, exaggeration: 1, points: [] };
     /** @type {number[] | null} */ this.followed = null;
+    this.marks = new Marks(this);
     this.time = scene.start;
     this.outlined = true; // whether bodies have lines at their edges
   }
 
-  /** @param {import("./scene.js").Part} part */
+  /** @param {import("./scene.js").Part} part @returns {Surface[]} its surface, and its regions in their colours */
   part(part) {
     const { scene, renderer } = this;
-    const mesh = meshed(decoded(scene.buffer, part.vertices), numbers(scene.buffer, part.triangles));
+    const x = decoded(scene.buffer, part.vertices);
     const nodes = part.vertices.shape[0];
     /** @param {import("./arrays.js").Stored | undefined} stored */
     const columns = (stored) => {
@@ -80,7 +88,54 @@ export class Viewer {
       return renderer.columns(values, stored.step ?? 1, count);
     };
     const shapes = { nodes, shapes: columns(part.shapes), stress: columns(part.stress) };
-    return { mesh: renderer.mesh(mesh), edges: this.edges(mesh, decoded(scene.buffer, part.vertices)), shapes };
+    /** @param {import("./arrays.js").Stored} triangles @param {number[]} [colour] */
+    const piece = (triangles, colour) => {
+      const mesh = meshed(x, numbers(scene.buffer, triangles));
+      return { mesh: renderer.mesh(mesh), edges: this.edges(mesh, x), shapes, colour };
+    };
+    return [piece(part.triangles), ...(part.regions ?? []).map((region) => piece(region.triangles, rgb(region.colour)))];
+  }
+
+  /** @param {object} key @param {() => Columns} make @returns {Columns} */
+  kept(key, make) {
+    const found = this.stored.get(key) ?? make();
+    this.stored.set(key, found);
+    return found;
+  }
+
+  /** @param {import("./arrays.js").Stored} stored @returns {Columns} values of a field */
+  values(stored) {
+    return this.kept(stored, () => this.renderer.values(numbers(this.scene.buffer, stored), stored.step ?? 1));
+  }
+
+  /** @param {import("./scene.js").Mode} mode @returns {Columns} its shape */
+  shape(mode) {
+    return this.kept(mode, () => this.renderer.columns(/** @type {Int16Array} */ (numbers(this.scene.buffer, mode.shapes)), mode.shapes.step ?? 1, 1));
+  }
+
+  /** @param {import("./scene.js").Mode} mode @returns {Columns} how far it displaces each vertex */
+  amplitude(mode) {
+    return this.kept(mode.shapes, () => {
+      const u = numbers(this.scene.buffer, mode.shapes), step = mode.shapes.step ?? 1;
+      const sizes = Int16Array.from({ length: u.length / 3 }, (_, i) => Math.round(32000 * step * Math.hypot(u[3 * i], u[3 * i + 1], u[3 * i + 2])));
+      return this.renderer.values(sizes, 1 / 32000);
+    });
+  }
+
+  /** @param {number} body @param {number} time @returns {Omit<import("./renderer.js").Appearance, "model">} displacement and colours of its surface now */
+  look(body, time) {
+    const { scene } = this, key = this.settings.field;
+    const mode = scene.table.modes?.[scene.mode];
+    const factors = scene.factors[body], stress = scene.stress[body], stored = scene.table.bodies[body]?.values?.[key];
+    const made = {
+      factors: mode ? [scene.wave(time)] : factors ? scene.at(factors, time) : [], stressFactors: stress ? scene.at(stress, time) : [],
+      largest: scene.table.fields[/** @type {"stress"} */ (key)] ?? 1, exaggeration: this.settings.exaggeration,
+    };
+    if (mode && key === "displacement") return { ...made, field: 3, values: this.amplitude(mode) };
+    if (mode && key === "stress" && mode.stress) return { ...made, field: 3, values: this.values(mode.stress) };
+    if (stored) return { ...made, field: 3, values: this.values(stored) };
+    const computed = key === "displacement" && factors ? 1 : key === "stress" && stress ? 2 : 0;
+    return { ...made, field: computed };
   }
 
   /** @param {import("./geometry.js").Mesh} mesh @param {ArrayLike<number>} x positions of its nodes @returns {import("./renderer.js").Segments} */
@@ -94,13 +149,13 @@ export class Viewer {
   }
 
   /**
-   * @param {import("./scene.js").Body} body @param {number[]} colour @param {{mesh: Drawable, edges: import("./renderer.js").Segments, shapes: Shapes}[]} parts
+   * @param {import("./scene.js").Body} body @param {number[]} colour @param {Surface[][]} parts
    * @returns {Item[]}
    */
   body(body, colour, parts) {
     const { renderer } = this;
     /** @type {Item[]} */ const found = [];
-    if (body.part !== undefined) found.push({ ...parts[body.part], colour });
+    if (body.part !== undefined) for (const piece of parts[body.part]) found.push({ ...piece, colour: piece.colour ?? colour });
     for (const each of body.solids) found.push(this.given(each, colour));
     if (body.shapes.length) {
       const mesh = joined(body.shapes.flatMap((shape) => solids(shape)));
@@ -156,6 +211,7 @@ export class Viewer {
   /** @returns {Float32Array} lines of the ground, spaced by 1, 2 or 5 times a power of ten of a metre */
   grid() {
     const { up, ground, low, high } = this.scene.table;
+    if (ground === null) return new Float32Array(0);
     const e = this.camera.east, n = this.camera.north;
     const middle = scale(0.5, add(low, high));
     const span = Math.min(Math.max(length(sub(high, low)), this.size), 30 * this.size);
@@ -188,10 +244,11 @@ export class Viewer {
     return Array.from({ length: 8 }, (_, i) => [0, 1, 2].map((c) => (i & (1 << c) ? b : a)[c]));
   }
 
-  /** @param {"" | "displacement" | "stress"} field */
+  /** @param {string} field */
   setField(field) {
     this.settings.field = field;
-    if (field) this.renderer.setScale(table(SCALES[field]));
+    const legend = legendOf(this.scene, field);
+    if (legend) this.renderer.setScale(table(SCALES[legend.scale]));
   }
 
   /** @param {number} time @param {number} [lasting] s that an impact is shown */
@@ -208,10 +265,11 @@ export class Viewer {
     this.drawBody(this.scenery, -1, WORLD, time);
     const mark = theme.dark ? MARK_DARK : MARK;
     if (settings.joints)
-      for (const { frame, mesh } of this.marks) renderer.draw(mesh, { model: matrix(frames[frame]), colour: [...mark, 1] });
+      for (const { frame, mesh } of this.joints) renderer.draw(mesh, { model: matrix(frames[frame]), colour: [...mark, 1] });
     this.drawArrows(frames, time);
     if (settings.contacts) this.drawTouches(frames, time, lasting);
     if (settings.ghost) this.items.forEach((items, body) => this.drawGhost(items, poses[body]));
+    this.marks.ask(poses, time);
     this.drawTrace(time);
     this.drawAxes(frames);
     renderer.end();
@@ -239,16 +297,11 @@ export class Viewer {
   /** @param {Item[]} items @param {number} body @param {Pose} pose @param {number} time */
   drawBody(items, body, pose, time) {
     const { scene, renderer, settings, theme } = this;
-    const field = settings.field;
-    const model = matrix(pose);
-    const factors = scene.factors[body], stress = scene.stress[body];
+    const field = settings.field, mode = scene.table.modes?.[scene.mode];
+    const now = this.look(body, time), model = matrix(pose);
     for (const item of items) {
-      const known = item.shapes && (field === "displacement" || (field === "stress" && stress));
-      const look = {
-        model, shapes: item.shapes, exaggeration: settings.exaggeration,
-        factors: factors ? scene.at(factors, time) : [], stressFactors: stress ? scene.at(stress, time) : [],
-        field: known ? (field === "stress" ? 2 : 1) : 0, largest: field ? (scene.table.fields[field] ?? 1) : 1,
-      };
+      const shapes = item.shapes && mode ? { ...item.shapes, shapes: this.shape(mode) } : item.shapes;
+      const look = { ...now, model, shapes, field: item.shapes ? now.field : 0 };
       const grey = theme.dark ? 0.45 : 0.72;
       renderer.draw(item.mesh, { ...look, colour: field ? [grey, grey, grey, 1] : [...item.colour, 1] });
       if (this.outlined) renderer.drawLines(item.edges, { ...look, colour: [...theme.edge, field ? 0.6 : 0.4], width: 1.3 });

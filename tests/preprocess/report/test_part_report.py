@@ -31,7 +31,8 @@ def test_report_of_a_part(tmp_path: Path, capsys: Captured) -> None:
     assert "&lt;script&gt;alert(&#34;1&#34;)&lt;b&gt;" in text
     assert not re.findall(r'(?:src|href)="(?!data:image|#)', text)
     assert text.count("<img") == 1 + 8 + 6  # interfaces, modes, stress of modes
-    assert re.findall(r'<a href="#(\w+)"', text) == ["interfaces", "modes", "stress", "accuracy", "mass", "checks", "provenance"]
+    anchors = re.findall(r'<a href="#(\w+)"', text)
+    assert anchors == ["part", "interfaces", "modes", "stress", "accuracy", "mass", "checks", "provenance"]
     assert "Held at left" in text
     assert "78 kg" in text
     part.unlink()

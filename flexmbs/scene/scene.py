@@ -5,8 +5,8 @@ Geometry is stored once; an instant is a pose of each body and few factors of th
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,29 +15,45 @@ from numpy.typing import NDArray
 from flexmbs.algebra.so3 import euler_parameters
 from flexmbs.model.frames import GROUND, FrameRef
 from flexmbs.player.arrays import Buffer
-from flexmbs.player.arrows import arrows_of, touches_of
-from flexmbs.player.bounds import Bounds, bounds
-from flexmbs.player.instants import sampled, turn_note
-from flexmbs.player.joint_marks import axes_of, stops_of
-from flexmbs.player.links import Shape, body_shapes, extent_of
+from flexmbs.player.body_scene import FORMAT, Show, body_scene, mark_tables
+from flexmbs.player.fields import Field, Mark, stored_fields
 from flexmbs.player.solids import Solid, require_solids
-from flexmbs.player.surfaces import add_part, parts_of
-from flexmbs.player.touching import touching_shapes
+from flexmbs.player.surface import Skin
+from flexmbs.scene.arrows import arrows_of, touches_of
+from flexmbs.scene.bounds import Bounds, bounds
+from flexmbs.scene.instants import sampled, turn_note
+from flexmbs.scene.joint_marks import axes_of, stops_of
+from flexmbs.scene.links import Shape, body_shapes, extent_of
+from flexmbs.scene.surfaces import add_part, parts_of
+from flexmbs.scene.touching import touching_shapes
 from flexmbs.system.topology import topology
 
 if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
 
 FloatArray = NDArray[np.float64]
-FORMAT = "flexmbs-scene/1"
+
+
+class Alone(NamedTuple):
+    """A scene of one body by itself, beside the motion, by which the page finds it (``key``)."""
+
+    key: str
+    body: str
+    show: Show
+    fields: Sequence[Field] = ()
+    marks: Sequence[Mark] = ()
 
 
 class Extras(NamedTuple):
-    """What a scene has beside the solution: solids in place of the shapes of bodies, remarks, and whether forces are known."""
+    """What a scene has beside the solution: solids in place of the shapes of bodies, remarks, whether forces are known, fields
+    and marks on bodies by their names, and scenes of single bodies."""
 
     solids: Sequence[Solid] = ()
     notes: Sequence[str] = ()
     forces: bool = True
+    fields: Mapping[str, Sequence[Field]] = MappingProxyType({})
+    marks: Mapping[str, Sequence[Mark]] = MappingProxyType({})
+    alone: Sequence[Alone] = ()
 
 
 NOTHING: Extras = Extras()
@@ -46,12 +62,6 @@ NOTHING: Extras = Extras()
 def scene(solution: SolutionData, extras: Extras = NOTHING) -> dict[str, Any]:
     """The scene as a table of JSON values; the arrays are in its text ``data``."""
     return _Writer(solution, extras).table()
-
-
-def scene_text(table: dict[str, Any]) -> str:
-    """JSON inside an HTML page: no character ends the element or starts another."""
-    text = json.dumps(table, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def touching_of(solution: SolutionData, name: str) -> list[Shape]:
@@ -72,7 +82,8 @@ class _Writer:
         require_solids(extras.solids)
         self.shown, notes = sampled(solution)
         self.notes = [*notes, *extras.notes]
-        self.buffer, self.solids, self.forces = Buffer(), extras.solids, extras.forces
+        self.buffer, self.solids, self.extras = Buffer(), extras.solids, extras
+        self.skins: dict[str, Skin] = {}
         self.names = list(solution.bodies)
         self.motion = {name: self.shown.body(name) for name in self.names}
         self.used = [ref for ref in solution.compiled.frames if ref.frame or ref in _attached(solution)]
@@ -82,15 +93,16 @@ class _Writer:
         """The whole scene."""
         t, model = self.shown.t, self.shown.model
         parts, factors, fields = self._parts()
+        legends, arrays = self._values()
         points = self._points(factors)
         size = bounds(self.shown, points).size
-        bodies = [self._body(name, factors.get(name, {}), size) for name in self.names]
+        bodies = [self._body(name, factors.get(name, {}) | arrays.get(name, {}), size) for name in self.names]
         for body in bodies:
             points[body["name"]] = np.vstack([points[body["name"]], *map(extent_of, body["shapes"])])
         box = bounds(self.shown, points)._replace(size=size)
         spacing = float(t[1] - t[0]) if len(t) > 1 else 0.0
         rates = {name: float(np.linalg.norm(view.angular_velocity, axis=1).max()) for name, view in self.motion.items()}
-        arrows, touches = (self._arrows(), self._touches()) if self.forces else ([], [])
+        arrows, touches = (self._arrows(), self._touches()) if self.extras.forces else ([], [])
         return {
             "format": FORMAT, "name": model.name, "time": [float(t[0]), float(t[-1]), len(t)],
             "up": box.up.tolist(), "view": box.view.tolist(), "size": box.size,
@@ -99,7 +111,8 @@ class _Writer:
             "frames": [self._frame(ref) for ref in self.used], "joints": [self._joint(name) for name in self.shown.joints],
             "arrows": arrows, "touches": touches,
             "scenery": [self._solid(each) for each in self.solids if each.body == GROUND], "chain": self._chain(),
-            "notes": [*self.notes, *turn_note(rates, spacing)], "data": self.buffer.text(),
+            "notes": [*self.notes, *turn_note(rates, spacing)], "legends": legends, "marks": self._marks(),
+            "alone": {each.key: self._alone(each) for each in self.extras.alone}, "data": self.buffer.text(),
         }  # fmt: skip
 
     def _parts(self) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]], dict[str, float]]:
@@ -108,15 +121,34 @@ class _Writer:
         factors: dict[str, dict[str, Any]] = {}
         largest: dict[str, float] = {}
         for part in parts_of(self.shown):
-            table, own, fields = add_part(self.buffer, self.shown, part)
-            for name, values in own.items():
+            added = add_part(self.buffer, self.shown, part)
+            for name, values in added.factors.items():
                 factors[name] = values | {"part": len(tables)}
-            tables.append(table)
-            self.notes += fields.notes
-            for key, value in (("displacement", fields.displacement), ("stress", fields.stress)):
+                self.skins[name] = added.skin
+            tables.append(added.table)
+            self.notes += added.fields.notes
+            for key, value in (("displacement", added.fields.displacement), ("stress", added.fields.stress)):
                 if value is not None:
                     largest[key] = max(largest.get(key, 0.0), value)
         return tables, factors, largest
+
+    def _values(self) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
+        """Legends of the fields, and their arrays by body."""
+        given = {name: fields for name, fields in self.extras.fields.items() if name in self.skins}
+        legends, arrays = stored_fields(self.buffer, given, {name: self.skins[name].rows for name in given})
+        return legends, {name: {"values": own} for name, own in arrays.items()}
+
+    def _marks(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        for name, marks in self.extras.marks.items():
+            surface = self.shown.compiled.data[name].surface
+            if name in self.skins and surface is not None:
+                found += mark_tables(self.names.index(name), marks, surface, self.skins[name])
+        return found
+
+    def _alone(self, each: Alone) -> dict[str, Any]:
+        data = self.shown.compiled.data[each.body]
+        return body_scene(self.buffer, data, self.skins[each.body], each.show, each.fields, each.marks)
 
     def _points(self, factors: dict[str, dict[str, Any]]) -> dict[str, FloatArray]:
         """Points (n, 3) by which a body extends, body axes."""

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.player.extent import extremes
+
 if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
 
@@ -42,16 +44,7 @@ def bounds(solution: SolutionData, points: dict[str, FloatArray]) -> Bounds:
     up = -gravity / pull if pull > 0.0 else np.array([0.0, 0.0, 1.0])
     lowest = float((flat @ up).min())
     ground = 0.0 if lowest > -0.02 * size else lowest - 0.04 * size
-    return Bounds(flat.min(axis=0), flat.max(axis=0), _extremes(flat), size, up, _view(flat, up), ground)
-
-
-def _extremes(points: FloatArray) -> FloatArray:
-    """The outermost points in 60 directions of a spiral on the sphere."""
-    k = np.arange(60) + 0.5
-    z, turn = 1.0 - 2.0 * k / 60, np.pi * (1.0 + np.sqrt(5.0)) * k
-    r = np.sqrt(1.0 - z * z)
-    found = np.argmax(points @ np.stack([r * np.cos(turn), r * np.sin(turn), z]), axis=0)
-    return np.asarray(points[np.unique(found)])
+    return Bounds(flat.min(axis=0), flat.max(axis=0), extremes(flat), size, up, _view(flat, up), ground)
 
 
 def _view(points: FloatArray, up: FloatArray) -> FloatArray:

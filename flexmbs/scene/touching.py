@@ -9,7 +9,7 @@ import numpy as np
 
 from flexmbs.model.frames import FrameRef
 from flexmbs.model.model import ModelData
-from flexmbs.player.links import Shape
+from flexmbs.scene.links import Shape
 
 Places = list[tuple[FrameRef, Shape]]
 TREAD = 0.06  # half the width of a wheel by its radius

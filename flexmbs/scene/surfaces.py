@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body.parts import Surface
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.flexible_body.stress import von_mises
 from flexmbs.player.arrays import Buffer
 from flexmbs.player.decomposition import Reduced, decomposed
-from flexmbs.player.solids import thinned
+from flexmbs.player.surface import Skin, has_triangles, stored_skin
 
 if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-MOST_TRIANGLES = 24_000  # of one surface
 DISPLACEMENT, STRESS = 5e-4, 1e-3  # tolerances of the largest value
 
 
@@ -44,7 +42,7 @@ def parts_of(solution: SolutionData) -> list[Part]:
     """Flexible bodies with triangles, those of the same data together."""
     parts: list[Part] = []
     for name, data in solution.compiled.data.items():
-        if data.surface is None or not len(data.surface.triangles):
+        if not has_triangles(data.surface):
             continue
         same = next((part for part in parts if _alike(part.data, data)), None)
         if same is None:
@@ -54,40 +52,34 @@ def parts_of(solution: SolutionData) -> list[Part]:
     return parts
 
 
-def add_part(buffer: Buffer, solution: SolutionData, part: Part) -> tuple[dict[str, Any], dict[str, dict[str, Any]], Fields]:
-    """The table of a surface, the factors of its bodies by their names, and the range of the fields."""
+class Added(NamedTuple):
+    """A surface in the buffer: its skin, its table, the factors of its bodies by their names, and the range of the fields."""
+
+    skin: Skin
+    table: dict[str, Any]
+    factors: dict[str, dict[str, Any]]
+    fields: Fields
+
+
+def add_part(buffer: Buffer, solution: SolutionData, part: Part) -> Added:
+    """The surface with its shapes of displacement and stress."""
     surface = part.data.surface
     assert surface is not None
-    rows, triangles, notes = coarse(surface)
-    notes = [f"surface of {', '.join(part.bodies)}: {note}" for note in notes]
-    x = surface.nodes[rows]
-    centre, extent = 0.5 * (x.min(axis=0) + x.max(axis=0)), float(np.ptp(x, axis=0).max())
-    table: dict[str, Any] = {
-        "vertices": buffer.steps(x, extent / 65000.0, offset=centre.tolist()),
-        "triangles": buffer.add(triangles, "i4"),
-    }
+    skin = stored_skin(buffer, surface)
+    notes = [f"surface of {', '.join(part.bodies)}: {note}" for note in skin.notes]
     elastic = np.concatenate([solution.body(name).elastic for name in part.bodies]).T
-    moved = decomposed(surface.phi[rows].reshape(-1, elastic.shape[0]), elastic, DISPLACEMENT)
-    table["shapes"] = _shapes(buffer, moved, DISPLACEMENT, 3)
+    moved = decomposed(surface.phi[skin.rows].reshape(-1, elastic.shape[0]), elastic, DISPLACEMENT)
+    table = skin.table | {"shapes": _shapes(buffer, moved, DISPLACEMENT, 3)}
     factors = _factors(buffer, moved, part.bodies, "factors")
     largest = _largest(moved, lambda u: np.linalg.norm(u, axis=-1), 3)
-    stress, remark = _stress(solution, part, rows)
+    stress, remark = _stress(solution, part, skin.rows)
     notes += remark
     if stress is None:
-        return table, factors, Fields(largest, None, notes)
+        return Added(skin, table, factors, Fields(largest, None, notes))
     table["stress"] = _shapes(buffer, stress, STRESS, 6)
     for name, own in _factors(buffer, stress, part.bodies, "stress").items():
         factors[name] |= own
-    return table, factors, Fields(largest, _largest(stress, von_mises, 6), notes)
-
-
-def coarse(surface: Surface) -> tuple[IntArray, IntArray, list[str]]:
-    """Rows of the nodes on the triangles, and the triangles (T, 3) of these; a surface of many triangles is thinned, by its own
-    nodes."""
-    rows, triangles, cell = thinned(surface.nodes, surface.triangles, MOST_TRIANGLES)
-    if not cell:
-        return rows, triangles, []
-    return rows, triangles, [f"{len(triangles)} of {len(surface.triangles)} triangles, nodes in cells of {cell:.2g} m joined"]
+    return Added(skin, table, factors, Fields(largest, _largest(stress, von_mises, 6), notes))
 
 
 def _alike(a: FlexibleBodyData, b: FlexibleBodyData) -> bool:

@@ -1,0 +1,113 @@
+"""The scene of one body by itself: its surface with coloured regions, frames, modes that swing, fields and marks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from flexmbs.flexible_body.parts import Surface
+from flexmbs.flexible_body.record import FlexibleBodyData
+from flexmbs.page.solids import up_of, view_of
+from flexmbs.player.arrays import Buffer
+from flexmbs.player.extent import extremes
+from flexmbs.player.fields import Field, Mark, stored_fields
+from flexmbs.player.modes import stored_modes
+from flexmbs.player.surface import Skin, stored_skin
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+FORMAT = "flexmbs-scene/1"
+PERIOD, INSTANTS = 2.0, 81  # s of a swing on the screen, and its steps
+ROOM = 0.05  # of the size, around the body
+
+
+class Region(NamedTuple):
+    """Nodes (n,) of a surface, as rows, drawn in a colour (#rrggbb)."""
+
+    name: str
+    nodes: IntArray
+    colour: str
+
+
+class Show(NamedTuple):
+    """What the scene of a body has: its title, whether modes and frames, remarks, and at first these settings of the player."""
+
+    title: str
+    settings: Mapping[str, Any]
+    modes: bool = False
+    frames: bool = False
+    notes: Sequence[str] = ()
+
+
+def body_page_scene(
+    data: FlexibleBodyData, regions: Sequence[Region], show: Show, fields: Sequence[Field] = (), marks: Sequence[Mark] = ()
+) -> dict[str, Any]:
+    """The scene of a page about one body, with its arrays."""
+    assert data.surface is not None
+    buffer = Buffer()
+    skin = stored_skin(buffer, data.surface)
+    table = body_scene(buffer, data, skin, show, fields, marks)
+    table["parts"] = [_with_regions(buffer, skin, regions)]
+    return table | {"data": buffer.text()}
+
+
+def body_scene(
+    buffer: Buffer, data: FlexibleBodyData, skin: Skin, show: Show, fields: Sequence[Field] = (), marks: Sequence[Mark] = ()
+) -> dict[str, Any]:
+    """The scene of a body whose surface is in the buffer; the arrays of the fields and modes are added to it."""
+    surface = data.surface
+    assert surface is not None
+    names = list(data.frames) if show.frames else []
+    modes = stored_modes(buffer, data, skin, names) if show.modes else []
+    legends, arrays = stored_fields(buffer, {show.title: fields}, {show.title: skin.rows})
+    body = {"name": show.title, "kind": "flexible", "shapes": [], "solids": [], "part": 0, "values": arrays[show.title]}
+    x = surface.nodes[skin.rows]
+    size = float(np.linalg.norm(np.ptp(x, axis=0))) or 1.0
+    return {
+        "format": FORMAT, "name": show.title, "time": [0.0, PERIOD, INSTANTS] if modes else [0.0, 0.0, 1],
+        "up": up_of(surface).tolist(), "view": view_of(surface)[2].tolist(),
+        "size": size, "low": x.min(axis=0).tolist(), "high": x.max(axis=0).tolist(),
+        "extremes": extremes(x, ROOM * size).tolist(), "ground": None, "bodies": [body], "parts": [skin.table], "fields": {},
+        "position": buffer.add(np.zeros((1, 3)), "i2"), "rotation": buffer.add(np.array([[1, 0, 0, 0]]), "i2"),
+        "frames": [frame_table(name, data) for name in names], "joints": [], "arrows": [], "touches": [], "chain": [],
+        "scenery": [], "notes": [*show.notes, *skin.notes], "modes": modes, "legends": legends,
+        "marks": mark_tables(0, marks, surface, skin),
+        "settings": {"grid": False, **show.settings},
+    }  # fmt: skip
+
+
+def frame_table(name: str, data: FlexibleBodyData) -> dict[str, Any]:
+    """A frame by its undeformed pose."""
+    frame = data.frames[name]
+    quaternion = np.roll(Rotation.from_matrix(frame.R).as_quat(), 1)
+    return {"name": name, "body": 0, "rest": [*frame.x.tolist(), *quaternion.tolist()]}
+
+
+def mark_tables(body: int, marks: Sequence[Mark], surface: Surface, skin: Skin) -> list[dict[str, Any]]:
+    """Marks of a body by number, each with the vertex that moves it, its own or the nearest."""
+    x = surface.nodes[skin.rows]
+    return [
+        {
+            "name": mark.name, "body": body, "at": surface.nodes[mark.node].tolist(), "fields": list(mark.fields),
+            "vertex": int(np.argmin(((x - surface.nodes[mark.node]) ** 2).sum(axis=1))),
+        }
+        for mark in marks
+    ]  # fmt: skip
+
+
+def _with_regions(buffer: Buffer, skin: Skin, regions: Sequence[Region]) -> dict[str, Any]:
+    """The table of the surface without the triangles of the regions, which it has by themselves."""
+    left, found = np.ones(len(skin.triangles), bool), []
+    for region in regions:
+        own = left & np.isin(skin.rows[skin.triangles], region.nodes).all(axis=1)
+        if own.any():
+            left &= ~own
+            found.append({"name": region.name, "colour": region.colour, "triangles": buffer.add(skin.triangles[own], "i4")})
+    if not found:
+        return skin.table
+    return {"vertices": skin.table["vertices"], "triangles": buffer.add(skin.triangles[left], "i4"), "regions": found}

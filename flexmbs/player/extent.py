@@ -1,0 +1,21 @@
+"""The outermost points of a cloud: what the picture has to hold."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+DIRECTIONS = 60
+
+
+def extremes(points: FloatArray, room: float = 0.0) -> FloatArray:
+    """The outermost points in directions of a spiral on the sphere, moved outwards by ``room``."""
+    k = np.arange(DIRECTIONS) + 0.5
+    z, turn = 1.0 - 2.0 * k / DIRECTIONS, np.pi * (1.0 + np.sqrt(5.0)) * k
+    r = np.sqrt(1.0 - z * z)
+    directions = np.stack([r * np.cos(turn), r * np.sin(turn), z])
+    found = np.argmax(points @ directions, axis=0)
+    if room == 0.0:
+        return np.asarray(points[np.unique(found)])
+    return np.asarray(points[found] + room * directions.T)

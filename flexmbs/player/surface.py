@@ -1,0 +1,49 @@
+"""The surface of a flexible body as the player has it: vertices and triangles, stored once."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.flexible_body.parts import Surface
+from flexmbs.player.arrays import Buffer
+from flexmbs.player.solids import thinned
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+MOST_TRIANGLES = 24_000  # of one surface
+
+
+class Skin(NamedTuple):
+    """A surface in a page: its table, rows (n,) of its vertices among the nodes, triangles (T, 3) of these, remarks."""
+
+    table: dict[str, Any]
+    rows: IntArray
+    triangles: IntArray
+    notes: list[str]
+
+
+def stored_skin(buffer: Buffer, surface: Surface) -> Skin:
+    """The surface in a buffer."""
+    rows, triangles, notes = coarse(surface)
+    x = surface.nodes[rows]
+    centre, extent = 0.5 * (x.min(axis=0) + x.max(axis=0)), float(np.ptp(x, axis=0).max())
+    vertices = buffer.steps(x, extent / 65000.0, offset=centre.tolist())
+    return Skin({"vertices": vertices, "triangles": buffer.add(triangles, "i4")}, rows, triangles, notes)
+
+
+def coarse(surface: Surface) -> tuple[IntArray, IntArray, list[str]]:
+    """Rows of the nodes on the triangles, and the triangles (T, 3) of these; a surface of many triangles is thinned, by its own
+    nodes."""
+    rows, triangles, cell = thinned(surface.nodes, surface.triangles, MOST_TRIANGLES)
+    if not cell:
+        return rows, triangles, []
+    return rows, triangles, [f"{len(triangles)} of {len(surface.triangles)} triangles, nodes in cells of {cell:.2g} m joined"]
+
+
+def has_triangles(surface: Surface | None) -> bool:
+    """Whether there is anything to show."""
+    return surface is not None and len(surface.triangles) > 0

@@ -1,0 +1,84 @@
+"""Bodies by themselves on the page of a run: modes that swing, the largest stress of the run with its hot spots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from flexmbs.flexible_body.parts import FloatArray, IntArray
+from flexmbs.player.body_scene import Show
+from flexmbs.player.fields import Field, Mark
+from flexmbs.player.surface import has_triangles
+from flexmbs.results.stress_summary import PASCALS, StressReport
+from flexmbs.scene.scene import Alone, Extras
+
+if TYPE_CHECKING:
+    from flexmbs.results.solution import SolutionData
+
+MOST = 5  # bodies of each section: browsers allow 16 canvases on a page
+ENVELOPE = "envelope"
+TOLD = "Largest von Mises stress of each node over the run; the numbers mark the hot spots, the worst first."
+
+
+class Coloured(NamedTuple):
+    """Fields and marks of a body."""
+
+    fields: list[Field]
+    marks: list[Mark]
+
+
+def mode_scenes(solution: SolutionData, groups: Sequence[Sequence[str]]) -> list[Alone | None]:
+    """For each group of bodies of the same data, in sequence; None without triangles, and beyond the first."""
+    found: list[Alone | None] = []
+    for names in groups:
+        fits = has_triangles(solution.compiled.data[names[0]].surface) and sum(each is not None for each in found) < MOST
+        show = Show(", ".join(names), {"field": "displacement", "mode": 0}, modes=True)
+        found.append(Alone(f"modes-{len(found)}", names[0], show) if fits else None)
+    return found
+
+
+def envelopes(solution: SolutionData, reports: Sequence[StressReport]) -> dict[str, Coloured]:
+    """The largest stress over the run and the hot spots, by body."""
+    found = {}
+    for report in reports:
+        surface = solution.compiled.data[report.body].surface
+        if surface is None or not has_triangles(surface) or not report.spots:
+            continue
+        envelope = solution.body(report.body).stress.glance.envelope
+        values = PASCALS * at_nodes(surface.node_ids, envelope.node_ids, envelope.von_mises)
+        rows = {int(node): row for row, node in enumerate(surface.node_ids)}
+        marks = [Mark(str(k), rows[spot.node], (ENVELOPE,)) for k, spot in enumerate(report.spots, 1)]
+        found[report.body] = Coloured([Field(ENVELOPE, "largest von Mises stress, MPa", values)], marks)
+    return found
+
+
+def stress_scenes(coloured: Mapping[str, Coloured]) -> dict[str, Alone]:
+    """By body, of the first ones."""
+    return {
+        body: Alone(f"stress-{k}", body, Show(body, {"field": ENVELOPE}, notes=(TOLD,)), own.fields, own.marks)
+        for k, (body, own) in enumerate(list(coloured.items())[:MOST])
+    }
+
+
+def extras_of(coloured: Mapping[str, Coloured], alone: Sequence[Alone] = ()) -> Extras:
+    """Fields and marks in the scene of the motion, with scenes of single bodies."""
+    fields = {body: own.fields for body, own in coloured.items()}
+    return Extras(fields=fields, marks={body: own.marks for body, own in coloured.items()}, alone=alone)
+
+
+def together(first: Mapping[str, Coloured], second: Mapping[str, Coloured]) -> dict[str, Coloured]:
+    """The fields and marks of both."""
+    nothing = Coloured([], [])
+    pairs = {body: (first.get(body, nothing), second.get(body, nothing)) for body in [*first, *second]}
+    return {body: Coloured([*a.fields, *b.fields], [*a.marks, *b.marks]) for body, (a, b) in pairs.items()}
+
+
+def at_nodes(node_ids: IntArray, known: IntArray, values: FloatArray) -> FloatArray:
+    """Values (N,) at nodes by their numbers, the larger of a node that has several; NaN where there is none."""
+    order = np.argsort(node_ids)
+    place = order[np.searchsorted(node_ids, known, sorter=order)]
+    found = np.full(len(node_ids), np.nan)
+    np.fmax.at(found, place, values)
+    return found

@@ -1,0 +1,134 @@
+// Players of single bodies as JSON, each with its colours at vertices: node single.mjs BROWSER EXECUTABLE PAGE FOLDER
+import { createRequire } from "node:module";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+
+const [browserName, executablePath, page_, modules] = process.argv.slice(2);
+const puppeteer = createRequire(path.join(path.resolve(modules), "x.js"))("puppeteer-core");
+const args = browserName === "chrome" ? ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist", "--window-size=1280,900"] : ["--width=1280", "--height=900"];
+const browser = await puppeteer.launch({ browser: browserName, executablePath, args, headless: browserName === "chrome" || !process.env.DISPLAY, defaultViewport: null, extraPrefsFirefox: { "webgl.force-enabled": true, "gfx.webrender.all": false } });
+const seen = { messages: [], requests: [] };
+try {
+  const page = await browser.newPage();
+  page.on("console", (message) => ["error", "warn"].includes(message.type()) && !message.text().includes("ReadPixels") && seen.messages.push(message.text()));
+  page.on("pageerror", (error) => seen.messages.push(String(error)));
+  page.on("request", (request) => /^(file|data|blob):/.test(request.url()) || seen.requests.push(request.url()));
+  await page.goto(pathToFileURL(page_).href);
+  Object.assign(seen, await page.evaluate(looked));
+} finally {
+  await browser.close();
+}
+console.log(JSON.stringify(seen));
+
+// runs in the page
+async function looked() {
+  document.documentElement.style.scrollBehavior = "auto";
+  const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+  const until = async (ready) => {
+    for (let k = 0; k < 600 && !ready(); k++) await wait(50);
+  };
+  const pixelsOf = (player) => {
+    const { canvas, viewer } = player, gl = viewer.renderer.gl;
+    player.draw();
+    const values = new Uint8Array(4 * canvas.width * canvas.height);
+    gl.readPixels(0, 0, canvas.width, canvas.height, gl.RGBA, gl.UNSIGNED_BYTE, values);
+    return values;
+  };
+  const different = (a, b) => {
+    let n = 0;
+    for (let i = 0; i < a.length; i += 4) if (Math.abs(a[i] - b[i]) + Math.abs(a[i + 1] - b[i + 1]) + Math.abs(a[i + 2] - b[i + 2]) > 24) n++;
+    return n / (a.length / 4);
+  };
+  const legendColours = (player) => {
+    const gl = player.viewer.renderer.gl, table = new Uint8Array(1024), frame = gl.createFramebuffer();
+    gl.bindFramebuffer(gl.FRAMEBUFFER, frame);
+    gl.framebufferTexture2D(gl.FRAMEBUFFER, gl.COLOR_ATTACHMENT0, gl.TEXTURE_2D, player.viewer.renderer.scale, 0);
+    gl.readPixels(0, 0, 256, 1, gl.RGBA, gl.UNSIGNED_BYTE, table);
+    gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+    return table;
+  };
+  // places of the colours in the legend at the vertices that are uppermost in the view from the top; −1: not of the legend
+  const valuesFromTop = (player) => {
+    player.look("top");
+    const { scene, viewer, canvas, clock, camera } = player;
+    for (const items of viewer.items) for (const item of items) item.edges.count = 0;
+    viewer.settings.frames = false;
+    const values = pixelsOf(player), table = legendColours(player), m = camera.matrix(viewer.reach());
+    const points = scene.vertices(0, clock.time, 1), up = scene.table.up;
+    const heights = points.map((x) => x[0] * up[0] + x[1] * up[1] + x[2] * up[2]), top = Math.max(...heights);
+    const found = [];
+    points.forEach((x, i) => {
+      if (heights[i] < top - 1e-4 * scene.table.size) return;
+      const [u, v, , w] = [0, 1, 2, 3].map((r) => m[r] * x[0] + m[4 + r] * x[1] + m[8 + r] * x[2] + m[12 + r]);
+      const [column, row] = [Math.floor(0.5 * (1 + u / w) * canvas.width), Math.floor(0.5 * (1 + v / w) * canvas.height)];
+      const at = 4 * (row * canvas.width + column);
+      let best = 0, least = Infinity;
+      for (let k = 0; k < 256; k++) {
+        const d = [0, 1, 2].reduce((sum, c) => sum + Math.abs(table[4 * k + c] - values[at + c]), 0);
+        if (d < least) [best, least] = [k, d];
+      }
+      found.push([i, least > 6 ? -1 : best / 255]);
+    });
+    return found;
+  };
+
+  await until(() => document.querySelector(".player").player || document.querySelector('.player [data-player="note"]').textContent);
+  const players = [];
+  for (const root of document.querySelectorAll(".player")) {
+    root.scrollIntoView({ block: "center" });
+    await until(() => root.player);
+    const player = root.player;
+    if (!player) {
+      players.push({ key: root.dataset.scene ?? "", live: false, note: root.querySelector('[data-player="note"]').textContent });
+      continue;
+    }
+    const { scene, clock, viewer } = player;
+    const texts = (name) => [...root.querySelector(`[data-player="${name}"]`).options].map((option) => [option.value, option.textContent]);
+    const made = { key: root.dataset.scene ?? "", live: true, fields: texts("field"), modes: texts("mode"), label: player.canvas.getAttribute("aria-label") };
+    made.hidden = [...root.querySelectorAll("[data-needs]")].filter((item) => item.hidden).map((item) => item.dataset.needs);
+    made.first = { field: viewer.settings.field, mode: scene.mode, time: clock.time, colours: new Set(new Uint32Array(pixelsOf(player).buffer)).size };
+    if (scene.table.ground === null) {
+      made.swing = [];
+      for (const [value] of made.modes.filter(([value]) => value !== "-1")) {
+        player.choose(Number(value), "displacement");
+        made.plays = clock.playing;
+        clock.playing = false;
+        clock.seek(scene.end);
+        clock.seek(scene.start + 0.25 * (scene.end - scene.start));
+        const up = pixelsOf(player), frame = viewer.draw(clock.time).map((pose) => pose.x);
+        clock.seek(scene.start + 0.75 * (scene.end - scene.start));
+        const down = pixelsOf(player);
+        made.swing.push({ moved: different(up, down), frame });
+      }
+      clock.seek(scene.start); // the mode passes the undeformed shape
+      made.colours = [];
+      for (const [field] of made.fields.filter(([value]) => value)) {
+        if (made.modes.length > 1) player.choose(0, field);
+        else player.colour(field);
+        clock.playing = false;
+        clock.seek(scene.start);
+        const legend = { title: root.querySelector(".legend .title").textContent, ticks: [...root.querySelectorAll(".legend .tick")].map((tick) => tick.textContent) };
+        made.colours.push({ field, legend, values: valuesFromTop(player) });
+      }
+      made.marks = {};
+      for (const view of ["top", "bottom"]) {
+        player.look(view);
+        for (let k = 0; k < 8; k++) await new Promise((done) => requestAnimationFrame(done));
+        await wait(200);
+        made.marks[view] = [...root.querySelectorAll(".marks span:not([hidden])")].map((label) => label.textContent);
+      }
+    }
+    players.push(made);
+  }
+  const pick = document.querySelector("[data-pick] button");
+  let picked = null;
+  if (pick) {
+    pick.click();
+    const root = [...document.querySelectorAll(".player")].find((each) => (each.dataset.scene ?? "") === (pick.closest("[data-pick]").dataset.of ?? ""));
+    picked = { mode: root.player.scene.mode, field: root.player.viewer.settings.field, playing: root.player.clock.playing };
+    const before = root.player.clock.time;
+    await wait(500);
+    picked.passed = root.player.clock.time - before;
+  }
+  return { players, picked };
+}
