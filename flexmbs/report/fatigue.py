@@ -139,8 +139,8 @@ def _notes(result: FatigueData) -> list[str]:
     of = int(np.isin(surface.node_ids, result.node_ids)[np.unique(surface.triangles)].sum())
     unknown = len(np.unique(surface.triangles)) - of
     none = int(np.count_nonzero(result.damage == 0.0))
-    notes = [f"no damage at {none} of {n} nodes, which have the lowest colour"] if none else []
-    return notes + ([f"{unknown} nodes of the surface were not evaluated: grey"] if unknown else [])
+    notes = [f"No damage at {none} of {n} nodes; they have the lowest colour"] if none else []
+    return notes + ([f"{unknown} nodes of the surface were not evaluated; they are grey"] if unknown else [])
 
 
 def _marked(result: FatigueData) -> list[int]:
@@ -156,7 +156,7 @@ def _picture(result: FatigueData, own: Coloured) -> Picture:
     field, surface = own.fields[0], result.part.surface
     assert surface is not None
     table = legend(field)
-    bar = Bar(field.title, [(place, text) for place, text in table["ticks"]], DAMAGE)
+    bar = Bar("damage", [(place, text) for place, text in table["ticks"]], DAMAGE)
     places = fractions(field.values, *ends(field), field.logarithmic)
     drawing = places_drawing(surface, places, bar, np.array([surface.nodes[mark.node] for mark in own.marks]).reshape(-1, 3))
     caption = "Damage in the run by decades; the numbers mark the worst nodes."

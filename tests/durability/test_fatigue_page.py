@@ -78,7 +78,7 @@ def test_the_page_of_a_body(cyclic: fm.Solution) -> None:
     table = scene_in(few.show(browser=False).text)
     values = read(table["data"], table["bodies"][0]["values"]["damage"])
     assert int((values >= 0.0).sum()) == 5
-    assert any("were not evaluated: grey" in note for note in table["notes"])
+    assert any("were not evaluated; they are grey" in note for note in table["notes"])
     none = fm.fatigue(cyclic, "arm", fm.SNCurve(amplitude=1e9, cycles=1e6, slope=4.0))
     text = none.show(browser=False).text
     table = scene_in(text)
@@ -86,7 +86,7 @@ def test_the_page_of_a_body(cyclic: fm.Solution) -> None:
     assert table["legends"][0]["ticks"] == [[0.0, "0"]]
     assert table["legends"][1]["ticks"] == [[0.0, "∞"]]
     assert (read(table["data"], table["bodies"][0]["values"]["damage"]) == 0.0).all()
-    assert f"no damage at {len(none.node_ids)} of {len(none.node_ids)} nodes" in table["notes"][0]
+    assert f"No damage at {len(none.node_ids)} of {len(none.node_ids)} nodes" in table["notes"][0]
     failed = replace(none, damage=np.where(none.node_ids == none.node_ids[3], np.inf, none.damage))
     table = scene_in(failed.show(browser=False).text)
     assert table["legends"][0]["ticks"] == [[0.0, "0"], [1.0, "∞"]]
@@ -120,3 +120,16 @@ def test_colours_of_pictures_and_of_the_player_are_the_same() -> None:
     text = (HERE / "js" / "colours.js").read_text(encoding="utf-8")
     for name, colours in (("stress", SCALE), ("damage", DAMAGE)):
         assert f"{name}: [{', '.join(json.dumps(colour) for colour in colours)}]" in text
+
+
+def test_damage_in_a_document(cyclic: fm.Solution, tmp_path: Path) -> None:
+    pypdf = pytest.importorskip("pypdf")
+    pytest.importorskip("typst")
+    found = fm.fatigue(cyclic, "arm", CURVE)
+    cyclic.report(tmp_path / "run.pdf", fatigue=found)
+    pages = [page.extract_text() for page in pypdf.PdfReader(tmp_path / "run.pdf").pages]
+    [page] = [page for page in pages if "runs to failure" in page]
+    assert "Damage in the run by decades" in page
+    worst = found.worst(1)[0]
+    assert f"{found.node_ids[worst]}" in page.split("runs to failure")[1]
+    assert "S–N curve through 5 MPa" in page.replace("\u200b", "")

@@ -13,7 +13,7 @@ from flexmbs.flexible_body.parts import Surface
 from flexmbs.flexible_body.stress import von_mises
 from flexmbs.player.arrays import Buffer, read
 from flexmbs.player.body_scene import Region, Show, body_page_scene, mark_tables
-from flexmbs.player.fields import FINE, UNKNOWN, Field, Mark, ends, fractions, stored_fields
+from flexmbs.player.fields import Field, Mark, ends, fractions, legend, stored_fields
 from flexmbs.player.modes import modes_shown
 from flexmbs.player.surface import stored_skin
 from flexmbs.report.page import page
@@ -92,35 +92,35 @@ def test_modes_of_large_surfaces_are_few() -> None:
     assert [modes_shown(large, stored_skin(buffer, plate(n, modes=1))) for n in (5, 105)] == [24, 22]
 
 
+def damage(*values: float) -> Field:
+    return Field("damage", "damage", np.array(values), "damage", logarithmic=True)
+
+
 def test_legends_by_decades() -> None:
-    values = np.array([3e-4, 2e-9, 0.0, np.nan, 5e-14])
-    assert ends(values, True) == pytest.approx((1e-9, 1e-3))  # six decades at most
-    assert ends(values[:3], True) == pytest.approx((1e-9, 1e-3))
-    assert ends(np.array([1e-4]), True) == pytest.approx((1e-5, 1e-4))  # a decade at least
-    assert ends(np.zeros(3), True) == (0.0, 1.0)
-    assert ends(values, False) == (0.0, 3e-4)
-    places = fractions(values, 1e-9, 1e-3, True)
-    np.testing.assert_allclose(places[:2] / FINE, [np.log10(3e5) / 6, np.log10(2) / 6], atol=1e-4)
-    assert places[2:].tolist() == [0, UNKNOWN, 0]
-    rows = {"a": np.arange(5)}
-    fields = [Field("damage", "damage", values, "damage", True), Field("life", "runs", values, "damage", True, True)]
-    (damage, life), _ = stored_fields(Buffer(), {"a": fields}, rows)
-    assert damage["ticks"][0] == [0.0, "≤ 10⁻⁹"]
-    assert damage["ticks"][-1] == [1.0, "10⁻³"]
-    assert life["ticks"][0] == [0.0, "≥ 10⁹"]
-    assert life["ticks"][-1] == [1.0, "10³"]
-    [none], _ = stored_fields(Buffer(), {"a": [Field("damage", "damage", np.zeros(5), "damage", True)]}, rows)
-    assert (none["ticks"], none["logarithmic"]) == ([[0.0, "0"]], False)
+    field = damage(3e-4, 2e-9, 0.0, np.nan, 5e-14)
+    assert ends(field) == pytest.approx((1e-9, 1e-3))  # six decades at most
+    assert ends(damage(1e-4)) == pytest.approx((1e-5, 1e-4))  # a decade at least
+    assert ends(damage(0.0, 0.0)) == (0.0, 1.0)
+    assert ends(field._replace(logarithmic=False)) == (0.0, 3e-4)
+    places = fractions(field.values, 1e-9, 1e-3, True)
+    np.testing.assert_allclose(places, [np.log10(3e5) / 6, np.log10(2) / 6, 0.0, np.nan, 0.0], atol=1e-12)
+    life = legend(field._replace(inverse=True))
+    assert [legend(field)["ticks"][k] for k in (0, -1)] == [[0.0, "≤ 10⁻⁹"], [1.0, "10⁻³"]]
+    assert [life["ticks"][k] for k in (0, -1)] == [[0.0, "≥ 10⁹"], [1.0, "10³"]]
+    assert legend(damage(0.0, 0.0))["ticks"] == [[0.0, "0"]]
+    above = damage(1e-4, np.inf)
+    assert legend(above)["ticks"][-1] == [1.0, "≥ 10⁻⁴"]
+    assert fractions(above.values, *ends(above), True).tolist() == [1.0, 1.0]
 
 
 def test_bodies_share_the_legend_of_a_field() -> None:
     buffer, rows = Buffer(), np.array([1, 0])
     given = {"a": [Field("f", "f, m", np.array([1.0, 2.0]))], "b": [Field("f", "f, m", np.array([4.0, np.nan]))]}
-    [legend], arrays = stored_fields(buffer, given, {"a": rows, "b": rows})
-    assert (legend["low"], legend["high"]) == (0.0, 4.0)
+    [shown], arrays = stored_fields(buffer, given, {"a": rows, "b": rows})
+    assert (shown["low"], shown["high"]) == (0.0, 4.0)
     np.testing.assert_allclose(read(buffer.text(), arrays["a"]["f"]), [0.5, 0.25])
     assert read(buffer.text(), arrays["b"]["f"])[0] < -1.0  # unknown
-    assert legend["ticks"][0] == [0.0, "0"]
+    assert shown["ticks"][0] == [0.0, "0"]
 
 
 def test_marks_move_with_the_nearest_vertex() -> None:
@@ -149,7 +149,7 @@ def test_the_page_of_a_run_has_envelope_hot_spots_and_modes() -> None:
     solution = fm.simulate(mechanism(stressed_beam(yield_stress=1e3)), t_end=0.02, step=0.002)
     table = scene_in(page(solution, summary(solution)))
     assert set(table["alone"]) == {"modes-0", "stress-0", "stress-1"}  # both bodies are of one part
-    assert [legend["key"] for legend in table["legends"]] == ["envelope"]
+    assert [each["key"] for each in table["legends"]] == ["envelope"]
     alone = table["alone"]["stress-1"]
     assert alone["bodies"][0]["name"] == "other"
     view = solution.body("other").stress
