@@ -154,14 +154,16 @@ def report(
 @app.command()
 def view(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Model (TOML), robot (URDF) or solution (HDF5).", show_default=False)
+        Path,
+        typer.Argument(metavar="FILE", help="Model (TOML), robot (URDF), solution or flexible body (HDF5).", show_default=False),
     ],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="HTML file; default: FILE with .view.html.")] = None,
     browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     allow_outside: AllowOutside = False,
     allow_code: AllowCode = False,
 ) -> None:
-    """A page in three dimensions: a model at its start with its joints and frames, a robot, or the motion of a solution."""
+    """A page in three dimensions: a model at its start with its joints and frames, a robot, the motion of a solution, or a body
+    with its modes."""
     from flexmbs.command.view import view as command
 
     command(file, output, browser=browser, access={"allow_outside": allow_outside, "allow_code": allow_code})

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flexmbs.console.messages import put
-from flexmbs.files.kinds import PAGE
+from flexmbs.files.kinds import BODY, PAGE, kind_of
 from flexmbs.files.reserve import reserved
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ ROBOT, SOLUTION = (".urdf", ".xml"), (".h5", ".hdf5")
 
 
 def view(path: Path, output: Path | None, *, browser: bool, access: dict[str, bool]) -> None:
-    """Write the page of a model at its start, of a robot, or of a solution."""
+    """Write the page of a model at its start, of a robot, of a solution, or of a flexible body."""
     target = output or path.with_name(f"{path.stem}.view.html")
     with reserved((target, PAGE)):
         page = _page(path, access)
@@ -31,6 +31,12 @@ def _page(path: Path, access: dict[str, bool]) -> "View":
         from flexmbs.robots.robot import Robot
 
         return Robot.from_urdf(path, allow_outside=access["allow_outside"]).show(browser=False)
+    if kind_of(path) == BODY:
+        from flexmbs.flexible_body.record import FlexibleBodyData
+        from flexmbs.report.view import View
+        from preprocess.report.page import page
+
+        return View(page(FlexibleBodyData.load(path)))
     if path.suffix.lower() in SOLUTION:
         from flexmbs.api.solution import Solution
 

@@ -15,6 +15,14 @@ try {
   page.on("request", (request) => /^(file|data|blob):/.test(request.url()) || seen.requests.push(request.url()));
   await page.goto(pathToFileURL(page_).href);
   Object.assign(seen, await page.evaluate(looked));
+  if (browserName === "chrome" && seen.picked) {
+    await page.emulateMediaFeatures([{ name: "prefers-reduced-motion", value: "reduce" }]);
+    seen.picked.reduced = await page.evaluate(() => {
+      const pick = document.querySelector("[data-pick] button"), key = pick.closest("[data-pick]").dataset.of ?? "";
+      pick.click();
+      return [...document.querySelectorAll(".player")].find((each) => (each.dataset.scene ?? "") === key).player.clock.playing;
+    });
+  }
 } finally {
   await browser.close();
 }

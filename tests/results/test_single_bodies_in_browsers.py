@@ -94,6 +94,8 @@ def test_the_page_of_a_part(browser: str, data: fm.FlexibleBodyData, tmp_path: P
     assert picked["field"] == "displacement"
     assert picked["playing"]
     assert picked["passed"] > 0.0
+    if browser == "chrome":
+        assert not picked["reduced"]  # who prefers reduced motion starts it
 
 
 @needs_node

@@ -85,12 +85,14 @@ def test_the_command_writes_pages_of_models_solutions_and_robots(tmp_path: Path,
     hanging().save("arm.toml")
     fm.simulate(hanging(), t_end=0.1, step=0.01).save("run.h5")
     Path("two.urdf").write_text(URDF)
-    for file in ("arm.toml", "run.h5", "two.urdf"):
+    stressed_beam().save("beam.h5")
+    for file in ("arm.toml", "run.h5", "two.urdf", "beam.h5"):
         with pytest.raises(SystemExit) as stopped:
             main(["view", file])
         assert not stopped.value.code
     pages = {path.name: scene_in(path.read_text(encoding="utf-8")) for path in tmp_path.glob("*.html")}
-    assert set(pages) == {"arm.view.html", "run.view.html", "two.view.html"}
+    assert set(pages) == {"arm.view.html", "run.view.html", "two.view.html", "beam.view.html"}
+    assert len(pages["beam.view.html"]["modes"]) == 1
     assert pages["run.view.html"]["time"] == [0.0, 0.1, 11]
     with pytest.raises(SystemExit) as stopped:
         main(["view", "arm.toml", "-o", "run.h5"])
