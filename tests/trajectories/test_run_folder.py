@@ -152,18 +152,18 @@ def test_a_locked_folder_names_the_process(tmp_path: pathlib.Path) -> None:
     assert run(tmp_path / "run").run.finished
 
 
-def test_outputs_that_are_computed_otherwise_are_reported(tmp_path: pathlib.Path) -> None:
-    """Rows behind the checkpoint have to be the same: a function that is another one now, which no digest sees."""
-    gain = [1.0]
+def test_outputs_that_are_computed_otherwise_are_reported(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows behind the checkpoint have to be the same: a function of the environment, which no digest sees."""
+    monkeypatch.setenv("GAIN", "1.0")
 
     def law(t: float, x: float, v: float) -> float:
-        return -gain[0] * v
+        return -float(os.environ["GAIN"]) * v
 
     model = pendulum()
     model.add(fm.JointTorque("mine", "hinge", law))
     run(tmp_path / "run", model)
     (tmp_path / "run" / CHECKPOINT).unlink()
-    gain[0] = 1.1
+    monkeypatch.setenv("GAIN", "1.1")
     with pytest.raises(fm.SolverError, match=r"the outputs at t = 0 s are other ones than before; resume where it ran"):
         run(tmp_path / "run", model)
 
