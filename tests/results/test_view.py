@@ -15,7 +15,9 @@ from test_stress import mechanism, stressed_beam
 import flexmbs as fm
 from flexmbs.__main__ import main
 from flexmbs.player.arrays import read
+from flexmbs.report.page import page
 from flexmbs.report.start import start_of
+from flexmbs.results.summary import summary
 from flexmbs.scene.scene import Extras, scene
 from flexmbs.scene.touching import touching_shapes
 
@@ -173,3 +175,11 @@ def test_a_rail_has_its_stops() -> None:
     rail, hinge = scene(start_of(model).solution)["joints"]
     assert rail["axes"][0]["stops"] == [[1.0, -0.2], [-1.0, 0.5]]
     assert "stops" not in hinge["axes"][0]
+
+
+def test_a_page_of_one_picture_has_no_empty_bars() -> None:
+    text = hanging().show(browser=False).text
+    assert "<nav>" not in text
+    assert 'class="tiles"' not in text
+    run = fm.simulate(hanging(), t_end=0.02, step=0.01)
+    assert "<nav>" in page(run, summary(run))
