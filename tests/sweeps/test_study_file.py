@@ -112,7 +112,7 @@ def test_exit_code_of_failed_cases(tmp_path: pathlib.Path, capsys: pytest.Captur
         (("[1.0, 2.0]", "[1.0, nan]"), "its value 2 is nan; give finite numbers"),
         (("[1.0, 2.0]", "2.0"), "2.0 is no list of values"),
         (("[outputs]", '[design]\nkind = "cube"\n[outputs]'), "study.toml:8: design.kind: unknown kind 'cube'; known: grid, "),
-        (("peak joint", "top joint"), "outputs.speed: begins with 'top'"),
+        (("peak joint", "top joint"), "outputs.speed: 'top' begins no output"),
         (("step = 1e-3", "stp = 1e-3"), "study.toml:11: run.stp: unknown key; did you mean 'step'?"),
         (("bodies.bob", "bodies.bop"), "bodies.bop.mass: 'bop' is not in bodies; did you mean 'bob'?"),
         (('"bodies.bob.mass" = ', '"joints.hinge.q0" = '), "parameters.'joints.hinge.q0': is given twice; keep one"),

@@ -17,7 +17,7 @@ from flexmbs.exports.data_frames import signal
 from flexmbs.files.inputs import read_text
 from flexmbs.signals.arguments import FloatArray, number_list
 from flexmbs.signals.signal import Signal
-from flexmbs.studies.fitting.outputs import values_at
+from flexmbs.studies.outputs import values_at
 
 HEADING = re.compile(r"(?P<name>.*?)\s*(?:\[(?P<unit>[^\]]*)\])?\s*")
 FACTORS = {  # of units, to those of a solution

@@ -19,8 +19,8 @@ from flexmbs.model.run import Run
 from flexmbs.signals.arguments import FloatArray, whole_number
 from flexmbs.studies.fitting.arguments import Limits, read_limits, require_within, sizes
 from flexmbs.studies.fitting.derivatives import checked_scales, jacobian
-from flexmbs.studies.fitting.outputs import Output, evaluated, read_outputs
 from flexmbs.studies.fitting.runs import Runs, Values, prepared_runs, run_options
+from flexmbs.studies.outputs import Output, evaluated, read_outputs
 from flexmbs.studies.parameters import Build
 from flexmbs.time_stepping.event import Event
 

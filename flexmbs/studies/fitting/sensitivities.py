@@ -16,8 +16,8 @@ from flexmbs.model.run import Run
 from flexmbs.signals.arguments import FloatArray, whole_number
 from flexmbs.studies.fitting.arguments import read_number
 from flexmbs.studies.fitting.derivatives import checked_scales, gradient
-from flexmbs.studies.fitting.outputs import Output, evaluated, read_outputs, units
 from flexmbs.studies.fitting.runs import prepared_runs, run_options
+from flexmbs.studies.outputs import Output, evaluated, read_outputs, units
 from flexmbs.studies.parameters import Build
 from flexmbs.time_stepping.event import Event
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from flexmbs.api.model import Model
 from flexmbs.errors import InputError
 from flexmbs.model.run import Run
+from flexmbs.studies.outputs import Wanted
 from flexmbs.studies.parameters import Build, changed, made
-from flexmbs.studies.sweeps.outputs import Output
 
 
 class Case(NamedTuple):
@@ -28,7 +28,7 @@ class Study:
     solutions are kept."""
 
     base: Model | Build
-    outputs: Mapping[str, Output]
+    outputs: Mapping[str, Wanted]
     run: Run | None = None
     keep: bool = False
 

@@ -24,8 +24,9 @@ from flexmbs.model.functions import imports_allowed, named_function
 from flexmbs.model.run import Run
 from flexmbs.model.schema import DRAFT, FUNCTION, TEXT, Schema, one_of_kinds, record
 from flexmbs.model.toml_read import importable
+from flexmbs.studies.outputs import WORDS, Wanted
 from flexmbs.studies.sweeps.designs import Axis, Design, Grid, Range, axis_of
-from flexmbs.studies.sweeps.outputs import REDUCTIONS, Output, checked_outputs
+from flexmbs.studies.sweeps.outputs import checked_outputs
 from flexmbs.toml.document import Collector, Locator, read_document
 
 FORMAT = "flexmbs-sweep/1"
@@ -39,7 +40,7 @@ class StudyFile(NamedTuple):
     model: Model
     parameters: dict[str, Axis]
     design: Design
-    outputs: dict[str, Output]
+    outputs: dict[str, Wanted]
     run: Run | None
 
 
@@ -123,8 +124,8 @@ def sweep_schema() -> Schema:
     scalar: Schema = {"type": ["number", "string", "boolean"]}
     values: Schema = {"anyOf": [{"type": "array", "items": scalar, "minItems": 1}, record(Range), {"$ref": "#/$defs/parameters"}]}
     channel: Schema = {
-        "type": "string", "pattern": f"^({'|'.join(REDUCTIONS)}) .+",
-        "description": "A reduction and a channel: 'max joint elbow.0 effort'.",
+        "type": "string", "pattern": f"^({'|'.join((*WORDS, 'at [0-9.eE+-]+'))}) .+",
+        "description": "A word and a channel: 'max joint elbow.0 effort'.",
     }  # fmt: skip
     design = one_of_kinds({kind: cls for kind, cls in Design.kinds.items()})
     return {

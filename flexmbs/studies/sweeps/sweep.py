@@ -23,13 +23,14 @@ from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.function_code import code_digest, functions_of
 from flexmbs.model.run import Run
 from flexmbs.studies.options import asked, by_name, check_progress
+from flexmbs.studies.outputs import Wanted
 from flexmbs.studies.parameters import Build, changed
 from flexmbs.studies.prepared import Start, prepared
 from flexmbs.studies.record_of_inputs import MOST, versions
 from flexmbs.studies.sweeps.batch import NOTHING, Record
 from flexmbs.studies.sweeps.designs import Axis, Design, Grid, Listed, Range, Values, axis_of
 from flexmbs.studies.sweeps.folder import PARTS, RECORD, TABLE, SweepFolder
-from flexmbs.studies.sweeps.outputs import Output, checked_outputs, described
+from flexmbs.studies.sweeps.outputs import checked_outputs, described
 from flexmbs.studies.sweeps.schedule import Schedule
 from flexmbs.studies.sweeps.study import Case, Study, case_of
 from flexmbs.studies.sweeps.table import SweepResult, result_of
@@ -46,7 +47,7 @@ def sweep(
     model: Model | Build | str | os.PathLike[str],
     parameters: Mapping[str, Sequence[Any] | Range],
     *,
-    outputs: Mapping[str, Output],
+    outputs: Mapping[str, Wanted],
     design: str | Design = "grid",
     run: Run | None = None,
     folder: str | os.PathLike[str] | None = None,
@@ -72,7 +73,7 @@ def sweep(
         Names are paths of keys as in model files: "joints.elbow.q0", "bodies.tool.mass", "bodies.tool.com.z",
         "forces.motor.law.kp", "gravity.z", "run.step"; see `parameters`.
     outputs : mapping of names to texts or functions
-        "max joint elbow.0 effort": first, last, min, max, peak (of the absolute value), range, mean or rms of a channel that
+        "max joint elbow.0 effort": words and channels as of `sensitivities`: first, last, min, max, peak, range, mean … of what
         `Solution.signal` knows; or a function of the `Solution` that returns a number.
     design : 'grid', 'list', Grid, Listed, LatinHypercube or Sobol
         Which values belong to one case.

@@ -34,6 +34,8 @@ def maximum(t: FloatArray, x: FloatArray) -> float:
     if k in (0, len(x) - 1):
         return float(x[k])
     before, after = t[k] - t[k - 1], t[k + 1] - t[k]
+    if min(before, after) <= 0.0:  # a jump, with both values at its time
+        return float(x[k])
     left, right = (x[k] - x[k - 1]) / before, (x[k + 1] - x[k]) / after
     bend = (right - left) / (before + after)  # half the second derivative
     slope = (left * after + right * before) / (before + after)
@@ -79,9 +81,9 @@ def read_outputs(given: Any, key: str = "outputs") -> list[Output]:
     if isinstance(given, str) or callable(given):
         given = [given]
     if isinstance(given, Mapping):
-        found = [_read(f"{key}.{name}", str(name), wanted) for name, wanted in given.items()]
+        found = [read_output(f"{key}.{name}", str(name), wanted) for name, wanted in given.items()]
     elif isinstance(given, Sequence):
-        found = [_read(f"{key}[{k}]", _name(wanted), wanted) for k, wanted in enumerate(given)]
+        found = [read_output(f"{key}[{k}]", _name(wanted), wanted) for k, wanted in enumerate(given)]
     else:
         raise InputError(f"{key}: {shown(given)} is no list of outputs, such as ['max joint elbow.0 effort']")
     if not found:
@@ -97,7 +99,8 @@ def _name(wanted: Any) -> str:
     return wanted if isinstance(wanted, str) else getattr(wanted, "__name__", type(wanted).__name__)
 
 
-def _read(key: str, name: str, wanted: Any) -> Output:
+def read_output(key: str, name: str, wanted: Any) -> Output:
+    """One output. Raises `InputError`."""
     if callable(wanted):
         return Output(name, wanted)
     if not isinstance(wanted, str):
@@ -112,27 +115,31 @@ def _read(key: str, name: str, wanted: Any) -> Output:
         return Output(name, wanted, channel.strip(), lambda t, x: float(values_at(t, x, time)[0]))
     if word not in WORDS:
         raise InputError(f"{key}: '{word}' begins no output; {close_names(word, [*WORDS, 'at'])}, then the name of a channel")
+    if not channel.strip():
+        raise InputError(f"{key}: names no channel; give one, as '{word} joint elbow.0 effort'")
     return Output(name, wanted, channel.strip(), WORDS[word])
 
 
 def evaluated(outputs: Sequence[Output], solution: Solution) -> FloatArray:
     """Values (n,) of the outputs. Raises `InputError` for channels that are not there, and for what is no finite number."""
-    return np.array([_value(output, solution) for output in outputs])
+    return np.array([value_of(output, solution) for output in outputs])
 
 
 def units(outputs: Sequence[Output], solution: Solution) -> tuple[str, ...]:
     """Units of the outputs, none of functions."""
-    return tuple(_unit(output, solution) for output in outputs)
+    return tuple(unit_of(output, solution) for output in outputs)
 
 
-def _unit(output: Output, solution: Solution) -> str:
+def unit_of(output: Output, solution: Solution) -> str:
+    """Unit of an output, none of a function."""
     if output.of is None:
         return ""
     unit = signal(solution, output.channel).unit
     return f"{unit} s" if output.of is integral else "" if unit == "1" else unit
 
 
-def _value(output: Output, solution: Solution) -> float:
+def value_of(output: Output, solution: Solution) -> float:
+    """Value of an output. Raises as `evaluated`."""
     try:
         if output.of is not None:
             found = signal(solution, output.channel)
