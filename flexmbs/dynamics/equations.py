@@ -70,9 +70,9 @@ def residual_at(model, here, none, t, slopes, gathered):
         balance(system, work, t, here, (slopes != 0.0, gathered != 0.0, gathered == REACTIONS))
         return 0
     read_cuts(system, work, here.lam)
-    for _ in range(LOADINGS):
+    for turn in range(LOADINGS):
         balance(system, work, t, here, (slopes != 0.0, True, True))
-        if read_primary(system, work):
+        if read_primary(system, work, turn):
             return 0
         if runaway(work):
             break
@@ -178,7 +178,7 @@ def balanced(system, work, t, here, turns):
     if not any_loaded(system):
         return True
     residual_with_reactions(system, work, t, Evaluation(here.q, here.s, here.sd, here.lam, here.z, work.r), False)
-    if loads_settled(work):
+    if loads_settled(work, turns):
         return True
     if turns >= LOADINGS or runaway(work):
         for a in range(here.sd.shape[0]):

@@ -138,14 +138,14 @@ def read_cuts(system, work, lam):
 
 
 @part
-def read_primary(system, work):
+def read_primary(system, work, turns):
     """Wrenches of primary joints that are read, after the inward sweep; whether they are those that this sweep was given."""
     for r in range(system.readings.body.shape[0]):
         if system.readings.cut[r] < 0:
             force, moment = transmitted(system, work, r)
             store3_at(work.loads.read, r, 0, force)
             store3_at(work.loads.read, r, 3, moment)
-    return unchanged_since(work.loads.read, 6, LAST_SWEEP, largest_wrench(work))
+    return unchanged_since(work.loads.read, 6, LAST_SWEEP, (largest_wrench(work), turns))
 
 
 @part
@@ -170,16 +170,19 @@ def largest_wrench(work):
 
 
 @part
-def unchanged_since(table, n, before, largest):
-    """Whether the first n columns of a table are those from ``before`` on but for round-off, also of the ``largest`` wrench; they
-    are stored there."""
+def unchanged_since(table, n, before, limits):
+    """Whether the first n columns of a table are those from ``before`` on but for round-off, also of the largest wrench; they
+    are stored there. limits: this wrench, turns so far. Of change ε after k turns the error is about ε q with q = ε^(1/k), so
+    that the limit may grow with k: round-off of ill-conditioned systems, which no further turn lessens, is accepted at last.
+    """
+    largest, turns = limits
     most = change = 0.0
     for f in range(table.shape[0]):
         for a in range(n):
             most = max(most, abs(table[f, a]))
             change = max(change, abs(table[f, a] - table[f, before + a]))
             table[f, before + a] = table[f, a]
-    return change <= SETTLED * most + ROUND_OFF * largest
+    return change <= SETTLED * (1.0 + turns) * most + ROUND_OFF * largest
 
 
 @part
@@ -196,9 +199,9 @@ def runaway(work):
 
 
 @part
-def loads_settled(work):
+def loads_settled(work, turns):
     """Whether the loads are those before but for round-off; keeps them for the next comparison."""
-    largest = largest_wrench(work)
-    joint = unchanged_since(work.loads.joint, 4, 4, largest)
-    read = unchanged_since(work.loads.read, 6, BEFORE, largest)
+    limits = largest_wrench(work), turns
+    joint = unchanged_since(work.loads.joint, 4, 4, limits)
+    read = unchanged_since(work.loads.read, 6, BEFORE, limits)
     return joint and read

@@ -112,12 +112,12 @@ def _efforts(state: State, names: Sequence[str], *, keep_drives: bool) -> tuple[
     columns = np.vstack([known.G[rows], *S]).T
     lam = np.zeros(compiled.n_constraints)
     loaded = depends_on_reactions(compiled.system)
-    for _ in range(LOADINGS if loaded else 1):
+    for turn in range(LOADINGS if loaded else 1):
         needed = evaluate(replace(state, lam=lam)).r + known.G.T @ lam
         x = np.linalg.lstsq(columns, needed, rcond=1e-10)[0] if columns.size else np.zeros(columns.shape[1])
         before, lam = lam, np.zeros(compiled.n_constraints)
         lam[rows] = x[: len(rows)]
-        if np.abs(lam - before).max(initial=0.0) <= SETTLED * np.abs(lam).max(initial=0.0):
+        if np.abs(lam - before).max(initial=0.0) <= SETTLED * (1.0 + turn) * np.abs(lam).max(initial=0.0):
             break
     else:
         if loaded:

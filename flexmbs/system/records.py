@@ -33,7 +33,7 @@ SPARE = 8  # scratch behind Work.beta
 KINEMATICS, RESIDUAL, KKT, N_CALLS = range(4)
 # indices in Work.power
 POWER_FORCES, POWER_LOSS, POWER_DRIVES = range(3)
-# iterations at most for the loads of forces that depend on reactions; last change, of the largest; size at which they run away
+# iterations at most for the loads of forces that depend on reactions; last change per turn, relative; size beyond all bounds
 LOADINGS, SETTLED, UNBOUNDED = 200, 1e-13, 1e60
 
 

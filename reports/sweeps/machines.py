@@ -21,7 +21,7 @@ def refused(q0: float) -> fm.Model:
 
 def arm(part: str) -> fm.Model:
     """Two flexible links with a tool, the shoulder driven along a smooth step."""
-    model = fm.Model("arm", run=fm.Run(t_end=0.1, step=5e-4, output_step=0.005))
+    model = fm.Model("arm", run=fm.Run(t_end=0.1, rtol=1e-4, atol=1e-7, output_step=0.005))
     upper, fore = (model.add(fm.FlexibleBody(name, part)) for name in ("upper", "fore"))
     tool = model.add(fm.RigidBody("tool", mass=0.4, inertia=(2e-4, 2e-4, 1e-4), frames={"flange": (0, 0, -0.05)}))
     shoulder = model.add(fm.Revolute("shoulder", model.ground, upper["hub"], axis="y", q0=-0.5))

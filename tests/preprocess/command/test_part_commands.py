@@ -148,7 +148,7 @@ def test_convert_and_inspect(part: Path, capsys: Captured) -> None:
     assert call("convert", body, sid) == 0
     told = capsys.readouterr()
     assert f"bar: 78 kg, 8 modes: {sid}" in told.out
-    assert f"warning: {sid}: the surface" in told.err
+    assert f"warning: {sid}: SID does not support the surface" in told.err
     assert call("convert", sid, back) == 0
     assert FlexibleBodyData.load(back).mass == pytest.approx(78.0, rel=1e-9)
     capsys.readouterr()
