@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from flexmbs.model.model import ModelData
 
 PLAIN = (bool, int, float, complex, str, bytes, types.NoneType, types.EllipsisType)
+DEPTH = 100  # of values within values that are looked at: objects of other programs may refer to everything
 INSTALLED = ("site-packages", "dist-packages", "lib/python")  # code there is identified by versions
 
 
@@ -51,19 +52,19 @@ def code_digest(function: Callable[..., Any]) -> str:
     return digest.hexdigest()
 
 
-def _add(put: Callable[[bytes], None], value: Any, seen: dict[int, Any]) -> None:
-    """Add a value to a digest, everything that it refers to once."""
+def _add(put: Callable[[bytes], None], value: Any, seen: dict[int, Any], depth: int = 0) -> None:
+    """Add a value to a digest, everything that it refers to once, to some depth."""
     if isinstance(value, PLAIN):
         return put(f"{type(value).__name__} {value!r};".encode())
     if id(value) in seen:
         return put(b"seen;")
     seen[id(value)] = value  # kept, for its identity
     put(f"{type(value).__qualname__}(".encode())
-    for part in _parts(value):
+    for part in _parts(value) if depth < DEPTH else ():
         if isinstance(part, bytes):
             put(part)
         else:
-            _add(put, part, seen)
+            _add(put, part, seen, depth + 1)
     return put(b");")
 
 

@@ -86,6 +86,13 @@ def test_functions_that_call_themselves_end() -> None:
     assert len(code_digest(recursive)) == 64
 
 
+def test_chains_of_objects_end() -> None:
+    chain: list[Any] = []
+    for _ in range(5000):
+        chain = [chain]
+    assert len(code_digest(enclosing(chain))) == 64
+
+
 def test_functions_of_a_model_by_place() -> None:
     model = fm.Model("m")
     body = model.add(fm.RigidBody("b", mass=1.0, inertia=(1.0, 1.0, 1.0)))
