@@ -1,7 +1,8 @@
 """Most of these tests call the parts of kernels, which only interpreted Python can: `tests/test_interpreted.py` runs them so.
 
 Manually: ``NUMBA_DISABLE_JIT=1 python -m pytest tests/contract``. Those of the formalisms run compiled too, and those that make
-many runs compiled only. Interpreted runs are not repeated by the audit: it has tests of its own.
+many runs, or hundreds of evaluations of whole models, compiled only. Interpreted runs are not repeated by the audit: it has tests
+of its own.
 """
 
 import pathlib
@@ -11,7 +12,7 @@ import pytest
 
 from flexmbs._jit import COMPILED
 
-BOTH_WAYS = ("test_formalisms.py", "test_penalty_formalism.py", "test_redundant_contacts.py")
+BOTH_WAYS = ("test_formalisms.py", "test_redundant_contacts.py")
 FILES = (path.name for path in pathlib.Path(__file__).parent.glob("test_*.py"))
 COMPILED_ALONE = (
     "test_differential.py",
@@ -19,6 +20,8 @@ COMPILED_ALONE = (
     "test_new_constraint.py",
     "test_new_force.py",
     "test_new_motion.py",
+    "test_penalty_formalism.py",
+    "test_rotors.py",
 )
 collect_ignore = [name for name in FILES if name not in BOTH_WAYS + COMPILED_ALONE] if COMPILED else list(COMPILED_ALONE)
 
