@@ -34,11 +34,11 @@ import preprocess as pp
 
 HERE = Path(__file__).resolve().parent
 WORKERS = 2
-SPEED = {"speed": "peak joint hinge.0 velocity"}
+SPEED = {"speed": "last joint hinge.0 velocity"}
 ANGLES = np.linspace(0.05, 0.5, 150).tolist()
 RANGES = {"joints.elbow.q0": fm.Range(0.95, 1.05), "bodies.tool.mass": fm.Range(0.1, 2.0, log=True),
           "forces.shoulder drive.law.kp": fm.Range(200.0, 1600.0)}  # fmt: skip
-OUTPUTS = {"sag": "min frame fore/tip position z", "torque": "peak joint shoulder.0 effort"}
+OUTPUTS = {"sag": "last frame fore/tip position z", "torque": "peak joint shoulder.0 effort"}
 
 
 def started(folder: Path) -> "subprocess.Popen[str]":
@@ -124,13 +124,13 @@ def kills(n: int) -> dict[str, Any]:
 
 def speed_at(q0: float) -> float:
     """The output of a single run."""
-    return float(abs(fm.simulate(pendulum(q0)).joint("hinge").velocity).max())
+    return float(fm.simulate(pendulum(q0)).joint("hinge").velocity[-1, 0])
 
 
 def sag_of(model: fm.Model) -> float:
     """The output of a single arm, NaN where it cannot be run."""
     try:
-        return float(fm.simulate(model).frame("fore/tip").position[:, 2].min())
+        return float(fm.simulate(model).frame("fore/tip").position[-1, 2])
     except fm.SolverError:
         return float("nan")
 

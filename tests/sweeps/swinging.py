@@ -9,7 +9,7 @@ from typing import Any
 import flexmbs as fm
 
 RUN = fm.Run(t_end=0.05, step=1e-3, output_step=0.01)
-SPEED = {"speed": "peak joint hinge.0 velocity"}
+SPEED = {"speed": "last joint hinge.0 velocity"}
 
 
 def pendulum(q0: float = 0.1, mass: float = 1.0) -> fm.Model:

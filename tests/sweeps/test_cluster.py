@@ -26,7 +26,7 @@ def importable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def same_as_alone(found: fm.SweepResult) -> None:
-    alone = [abs(fm.simulate(pendulum(q0)).joint("hinge").velocity).max() for q0 in ANGLES]
+    alone = [fm.simulate(pendulum(q0)).joint("hinge").velocity[-1, 0] for q0 in ANGLES]
     np.testing.assert_array_equal(found.outputs["speed"], alone)
 
 

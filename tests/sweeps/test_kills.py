@@ -107,7 +107,7 @@ def test_killed(whom: str, tmp_path: pathlib.Path) -> None:
     found = fm.SweepResult.load(folder)
     assert len(found) == N
     assert not logs_in(folder)
-    alone = {q0: abs(fm.simulate(pendulum(q0)).joint("hinge").velocity).max() for q0 in ANGLES}
+    alone = {q0: fm.simulate(pendulum(q0)).joint("hinge").velocity[-1, 0] for q0 in ANGLES}
     assert dict(zip(found.parameters["q0"], found.outputs["speed"])) == alone
 
 

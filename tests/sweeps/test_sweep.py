@@ -44,7 +44,7 @@ def test_each_case_is_the_run_of_simulate(tmp_path: pathlib.Path) -> None:
         alone = fm.simulate(pendulum(angle, mass))
         assert (found.parameters["joints.hinge.q0"][k], found.parameters["bodies.bob.mass"][k]) == (angle, mass)
         assert found.outputs["end"][k] == alone.q[-1, 0]
-        assert found.outputs["speed"][k] == pytest.approx(abs(alone.joint("hinge").velocity).max(), rel=1e-3)
+        assert found.outputs["speed"][k] == alone.joint("hinge").velocity[-1, 0]
         kept = fm.Solution.load(found.solution_file(k))
         for name, values in kept.trajectory._asdict().items():
             assert values.tobytes() == getattr(alone.trajectory, name).tobytes(), name

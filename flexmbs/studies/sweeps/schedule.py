@@ -24,6 +24,7 @@ AHEAD = 2  # batches per worker that are submitted
 MOST_CASES = 500  # of a batch
 MOST_DEATHS = 3
 MOST_STARTS = 10  # of workers that are killed before they begin a case
+MOST_TRIALS = 2  # of an executor of somebody else, which begins its own workers anew
 FAILED = 1  # exit code of a process that cannot import the script
 PATIENCE = 5.0  # s between two looks at an executor
 
@@ -130,7 +131,7 @@ class Schedule:
             self._ended(future, tell)
         codes = self.workers.close(now=True)
         self.in_vain = 0 if self.began else self.in_vain + 1
-        if self.in_vain and (FAILED in codes or self.in_vain > MOST_STARTS):
+        if self.in_vain and (FAILED in codes or self.in_vain > (MOST_STARTS if self.workers.own else MOST_TRIALS)):
             raise _executor_failed(error)
         self.began = False
         guilty = [case for case in self.suspects if self.deaths[case.digest] >= MOST_DEATHS]
