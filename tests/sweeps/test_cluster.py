@@ -5,6 +5,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -70,8 +71,12 @@ def test_a_killed_scheduler(scheduler: tuple[int, pathlib.Path], tmp_path: pathl
     """The sweep ends with one message; another executor runs what is missing."""
     process, file = scheduler
     counted: list[float] = []
+    begun = time.monotonic()
+    while not file.exists():
+        assert time.monotonic() < begun + 120.0, "the scheduler does not start"
+        time.sleep(0.1)
     with dask.config.set({"distributed.comm.timeouts.connect": "3s"}):
-        client = distributed.Client(scheduler_file=str(file), timeout=120)
+        client = distributed.Client(scheduler_file=str(file), timeout=20)  # also how long it looks for one that is gone
         client.wait_for_workers(2, timeout=120)
 
         def told(part: float, text: str) -> None:
