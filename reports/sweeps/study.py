@@ -171,7 +171,7 @@ def arms(n: int) -> dict[str, Any]:
         mesh = pp.read_mesh(str(HERE.parents[1] / "meshes" / "link.msh"), unit="mm")
         interfaces = {"hub": pp.Rigid("hub_face"), "tip": pp.Rigid("tip_face")}
         pp.reduce(mesh, pp.Isotropic(E=70e9, nu=0.33, rho=2700.0), interfaces=interfaces, method=pp.CraigBampton(modes=6),
-                  reference="hub", damping=0.01).save(part)  # fmt: skip
+                  reference="hub", damping=0.01, inertia_loads=True).save(part)  # fmt: skip
         model, few = arm(str(part)), max(n // 20, 2)
         points = fm.LatinHypercube(count=n, seed=1).points(RANGES)
         values = {name: [float(point[k]) for point in points] for k, name in enumerate(RANGES)}
