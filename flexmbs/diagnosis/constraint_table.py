@@ -1,5 +1,6 @@
 """The constraints of a model by their classes: one row per joint, drive, coupling or other constraint."""
 
+from flexmbs.console.columns import aligned
 from flexmbs.model.constraint_class import ConstraintClass
 from flexmbs.model.model import ModelData
 from flexmbs.model.parts import constraining
@@ -18,8 +19,7 @@ def constraint_lines(model: ModelData, shape: Topology) -> list[str]:
         for item in constraining(model)
         for found in item.constraint_classes()
     ]
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+    return aligned(rows)
 
 
 def _rows_text(found: ConstraintClass) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flexmbs.console.columns import aligned
 from flexmbs.dynamics.dense import Terms
 
 if TYPE_CHECKING:
@@ -50,8 +51,7 @@ class BlockSystem:
             full = [np.abs(each).max(initial=0.0) > ZERO * largest for each in row]
             right = np.abs(self.right[_place(self.equations, name)]).max(initial=0.0)
             cells.append([f"{name} ({size})", *("■" if each else "·" for each in full), f"{right:.4g}"])
-        widths = [max(map(len, column)) for column in zip(*cells)]
-        return "\n".join("  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip() for row in cells)
+        return "\n".join(aligned(cells))
 
     def __str__(self) -> str:
         n = len(self.matrix)

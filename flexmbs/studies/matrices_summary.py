@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flexmbs.console.columns import aligned
+
 if TYPE_CHECKING:
     from flexmbs.studies.matrices import Matrices
 
@@ -55,9 +57,7 @@ def table(terms: Matrices) -> list[tuple[str, str, str, str]]:
 
 def summary(terms: Matrices) -> str:
     """Heading, table, further names."""
-    rows = [("", "shape", "largest", ""), *table(terms)]
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip() for row in rows]
+    lines = aligned([("", "shape", "largest", ""), *table(terms)])
     return "\n".join([heading(terms), *lines, "on request:", *(f"  {line}" for line in ON_REQUEST)])
 
 

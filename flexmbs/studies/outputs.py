@@ -15,6 +15,7 @@ from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
 from flexmbs.exports.data_frames import signal
 from flexmbs.signals.arguments import FloatArray
+from flexmbs.signals.signal import Signal
 
 Wanted = str | Callable[[Solution], float]
 
@@ -112,12 +113,14 @@ def read_output(key: str, name: str, wanted: Any) -> Output:
             time = np.array([float(text)])
         except ValueError:
             raise InputError(f"{key}: 'at' takes a time in seconds, 'at 0.5 {channel or 'joint elbow.0 position'}'") from None
-        return Output(name, wanted, channel.strip(), lambda t, x: float(values_at(t, x, time)[0]))
-    if word not in WORDS:
+        word, of = f"at {text}", lambda t, x: float(values_at(t, x, time)[0])
+    elif word in WORDS:
+        of = WORDS[word]
+    else:
         raise InputError(f"{key}: '{word}' begins no output; {close_names(word, [*WORDS, 'at'])}, then the name of a channel")
     if not channel.strip():
         raise InputError(f"{key}: names no channel; give one, as '{word} joint elbow.0 effort'")
-    return Output(name, wanted, channel.strip(), WORDS[word])
+    return Output(name, wanted, channel.strip(), of)
 
 
 def evaluated(outputs: Sequence[Output], solution: Solution) -> FloatArray:
@@ -127,22 +130,20 @@ def evaluated(outputs: Sequence[Output], solution: Solution) -> FloatArray:
 
 def units(outputs: Sequence[Output], solution: Solution) -> tuple[str, ...]:
     """Units of the outputs, none of functions."""
-    return tuple(unit_of(output, solution) for output in outputs)
+    return tuple("" if output.of is None else unit_of(output, signal(solution, output.channel)) for output in outputs)
 
 
-def unit_of(output: Output, solution: Solution) -> str:
-    """Unit of an output, none of a function."""
-    if output.of is None:
-        return ""
-    unit = signal(solution, output.channel).unit
+def unit_of(output: Output, channel: Signal) -> str:
+    """Unit of an output of a channel."""
+    unit = channel.unit
     return f"{unit} s" if output.of is integral else "" if unit == "1" else unit
 
 
-def value_of(output: Output, solution: Solution) -> float:
-    """Value of an output. Raises as `evaluated`."""
+def value_of(output: Output, solution: Solution, channel: Signal | None = None) -> float:
+    """Value of an output. channel: its channel, if that is known already. Raises as `evaluated`."""
     try:
         if output.of is not None:
-            found = signal(solution, output.channel)
+            found = signal(solution, output.channel) if channel is None else channel
             value: Any = output.of(found.t, found.values)
         else:
             value = output.wanted(solution)  # type: ignore[operator]

@@ -110,6 +110,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"outputs": {}}, "outputs: give at least one by its name"),
     ({"outputs": {"a": "largest joint hinge.0 velocity"}}, "outputs.a: 'largest' begins no output; "),
     ({"outputs": {"a": "max"}}, "outputs.a: names no channel"),
+    ({"outputs": {"a": "at 0.5"}}, "outputs.a: names no channel"),
     ({"outputs": {"a": 3}}, "outputs.a: 3 is neither a text such as"),
     ({"outputs": {"": "max x"}}, "outputs: '' is no name"),
     ({"outputs": {"a": "max joint hing.0 velocity"}}, r"outputs.a: signal: .* did you mean 'joint hinge.0 velocity'\?"),

@@ -11,7 +11,9 @@ import numpy as np
 
 from flexmbs.api.model import Model
 from flexmbs.api.solution import Solution
-from flexmbs.errors import FlexmbsError, InputError, MachineError, ModelWarning, SolverError
+from flexmbs.console.columns import aligned
+from flexmbs.errors import FlexmbsError, InputError, ModelWarning, SolverError
+from flexmbs.exports.data_frames import optional
 from flexmbs.model.run import Run
 from flexmbs.signals.arguments import FloatArray, whole_number
 from flexmbs.studies.fitting.arguments import Limits, read_limits, read_number, require_within, sizes
@@ -70,16 +72,12 @@ class Identification:
 
     def to_dataframe(self) -> DataFrame:
         """A pandas data frame with a row for each parameter. Raises MachineError without pandas."""
-        try:
-            import pandas
-        except ImportError:
-            raise MachineError("to_dataframe: needs pandas; install it: pip install pandas") from None
-        return pandas.DataFrame(self.rows(), columns=list(HEADINGS))
+        pandas = optional("pandas", "to_dataframe")
+        frame: DataFrame = pandas.DataFrame(self.rows(), columns=list(HEADINGS))
+        return frame
 
     def __str__(self) -> str:
-        lines = [HEADINGS, *((name, *(f"{number:.6g}" for number in rest)) for name, *rest in self.rows())]
-        widths = [max(len(line[k]) for line in lines) for k in range(len(HEADINGS))]
-        table = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines]
+        table = aligned([HEADINGS, *((name, *(f"{number:.6g}" for number in rest)) for name, *rest in self.rows())])
         noise = [f"noise of {name}: {value:.3g}" for name, value in self.noise.items()]
         return "\n".join([*table, *noise, *(f"note: {note}" for note in self.notes)])
 

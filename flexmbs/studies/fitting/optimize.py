@@ -14,7 +14,8 @@ import numpy as np
 from flexmbs.api.model import Model
 from flexmbs.api.solution import Solution
 from flexmbs.declaration import shown
-from flexmbs.errors import FlexmbsError, InputError, MachineError, ModelWarning
+from flexmbs.errors import FlexmbsError, InputError, ModelWarning
+from flexmbs.exports.data_frames import optional
 from flexmbs.model.run import Run
 from flexmbs.signals.arguments import FloatArray, whole_number
 from flexmbs.studies.fitting.arguments import Limits, read_limits, require_within, sizes
@@ -58,11 +59,9 @@ class Optimum:
 
     def to_dataframe(self) -> DataFrame:
         """The history as a pandas data frame, a row for each run. Raises MachineError without pandas."""
-        try:
-            import pandas
-        except ImportError:
-            raise MachineError("to_dataframe: needs pandas; install it: pip install pandas") from None
-        return pandas.DataFrame(self.history, columns=[*self.parameters, *self.outputs])
+        pandas = optional("pandas", "to_dataframe")
+        frame: DataFrame = pandas.DataFrame(self.history, columns=[*self.parameters, *self.outputs])
+        return frame
 
     def __str__(self) -> str:
         lines = [

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexmbs.api.solution import Solution
+from flexmbs.console.columns import aligned
 from flexmbs.declaration import close_names
-from flexmbs.errors import InputError, MachineError, ModelWarning
+from flexmbs.errors import InputError, ModelWarning
+from flexmbs.exports.data_frames import optional
 from flexmbs.model.run import Run
 from flexmbs.signals.arguments import FloatArray, whole_number
 from flexmbs.studies.fitting.arguments import read_number
@@ -72,16 +74,12 @@ class Sensitivities:
 
     def to_dataframe(self) -> DataFrame:
         """A pandas data frame with a row for each output and parameter. Raises MachineError without pandas."""
-        try:
-            import pandas
-        except ImportError:
-            raise MachineError("to_dataframe: needs pandas; install it: pip install pandas") from None
-        return pandas.DataFrame(self.rows(), columns=list(HEADINGS))
+        pandas = optional("pandas", "to_dataframe")
+        frame: DataFrame = pandas.DataFrame(self.rows(), columns=list(HEADINGS))
+        return frame
 
     def __str__(self) -> str:
-        lines = [HEADINGS, *((y, p, f"{d:.6g}", f"{e:.1e}", f"{r:.4g}") for y, p, d, e, r in self.rows())]
-        widths = [max(len(line[k]) for line in lines) for k in range(len(HEADINGS))]
-        table = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines]
+        table = aligned([HEADINGS, *((y, p, f"{d:.6g}", f"{e:.1e}", f"{r:.4g}") for y, p, d, e, r in self.rows())])
         return "\n".join([*table, *(f"note: {note}" for note in self.notes)])
 
 

@@ -39,12 +39,13 @@ def evaluated(outputs: Mapping[str, Wanted], solution: Solution) -> dict[str, tu
 
 
 def _value(output: Output, solution: Solution) -> tuple[float, str]:
-    if output.channel:
-        try:
-            signal(solution, output.channel)
-        except InputError as error:
-            raise UnknownChannel(*(f"outputs.{output.name}: {problem}" for problem in error.problems)) from None
-    return value_of(output, solution), unit_of(output, solution)
+    if not output.channel:
+        return value_of(output, solution), ""
+    try:
+        channel = signal(solution, output.channel)
+    except InputError as error:
+        raise UnknownChannel(*(f"outputs.{output.name}: {problem}" for problem in error.problems)) from None
+    return value_of(output, solution, channel), unit_of(output, channel)
 
 
 def described(wanted: Wanted) -> str:
