@@ -69,6 +69,7 @@ from .model.forces import PinFriction as PinFriction
 from .model.forces import PointSpring as PointSpring
 from .model.forces import UserForce as UserForce
 from .model.forces import UserFriction as UserFriction
+from .model.forces import UserJointForces as UserJointForces
 from .model.forces import WheelCreep as WheelCreep
 from .model.frames import Frame as Frame
 from .model.frames import FrameRef as FrameRef

@@ -17,6 +17,7 @@ from flexmbs.algebra.blocks import DIAGONAL, SIZE, add_block
 from flexmbs.algebra.se3 import twist_to_parent, wrench_to_parent
 from flexmbs.algebra.small import ZERO3, add, cross, load3_at, load9_at, matmul, mul, neg, store3_at, tmul
 from flexmbs.dynamics.constraints import coupler_covector
+from flexmbs.dynamics.forces import add_slopes
 from flexmbs.dynamics.frames import end_pose, frame_pose, keep_poses, modal_rows, pose_between, world_pose
 from flexmbs.dynamics.inertia import mass_matrix
 from flexmbs.dynamics.joints import relative_pose
@@ -351,21 +352,18 @@ def stiffness_blocks(system, work, damping):
 
     Theory, sections 7, 39.
     """
-    tree, bodies, e, values = system.tree, system.bodies, system.elimination, work.values
-    joint_forces, joint_slope = system.forces.joint, work.joint_slope
+    tree, bodies, e, values, slopes = system.tree, system.bodies, system.elimination, work.values, work.rows
+    for a in range(slopes.shape[1]):
+        slopes[0, a] = 0.0
+    add_slopes(system, work, damping, 0, slopes)
     for i in range(tree.parent.shape[0]):
         n = e.node[i, SIZE]
         first = e.node[i, DIAGONAL] + tree.nv[i] * (n + 1)
         for a in range(tree.nf[i]):
             for b in range(a, tree.nf[i]):
                 values[first + a * n + b] += bodies.k_ff[i, a, b] + damping * bodies.d_ff[i, a, b]
-    for f in range(joint_forces.body.shape[0]):
-        i = joint_forces.body[f]
-        if i >= 0:
-            slope = joint_slope[f, 0] + damping * joint_slope[f, 1]
-            # negative slopes would take the definiteness that the factorization without pivoting needs; Newton's method does
-            # without them
-            values[e.node[i, DIAGONAL] + joint_forces.v[f] * (e.node[i, SIZE] + 1)] += max(slope, 0.0)
+        for a in range(tree.nv[i]):
+            values[e.node[i, DIAGONAL] + a * (n + 1)] += slopes[0, tree.s_at[i] + a]
 
 
 @part

@@ -3,7 +3,7 @@
 A loop finds the motion, calls the law of the force (`flexmbs.dynamics.law_calls`), adds its result to the applied wrenches and to
 the powers and, when ``slopes`` is asked for, its stiffness and damping, which the iteration matrix uses:
 
-    joint coordinate   τ(t, β, η, z) to the generalized force, or the wrench C⁺ᵀ τ across a cut joint,
+    joint coordinate   τ(t, β, η, z) to the generalized force, or the wrench C⁺ᵀ τ across a cut joint; several of them likewise,
     frame              F(t, r, A, v, ω) in world axes,
     line               tension F along u from a to b: −F u on b, F u on a;   K = k u uᵀ + (F/l) (1 − u uᵀ),  D = c u uᵀ,
     two frames         force e_x and moment n = T(ϑ)⁻ᵀ e_ϑ on b, conjugate to the displacement x and rotation vector ϑ of b in a.
@@ -103,14 +103,51 @@ def joint_force_value(system, work, f, given, z):
 
 
 @part
-def joint_coordinate(system, work, f, here):
-    """(x, v) of joint force f"""
-    rows = system.forces.joint
-    i = rows.body[f]
+def coordinate_at(system, work, at, here):
+    """(x, v) of the joint coordinate ``at``: body of a primary joint or −1, cut joint or −1, its velocity and position."""
+    i, k, c, p = at
     if i >= 0:
-        return here.q[system.tree.q_at[i] + rows.q[f]], here.s[system.tree.s_at[i] + rows.v[f]]
-    k = rows.cut[f]
-    return work.beta[system.cuts.beta_at[k] + rows.q[f]], work.cut.eta[k, rows.v[f]]
+        return here.q[system.tree.q_at[i] + p], here.s[system.tree.s_at[i] + c]
+    return work.beta[system.cuts.beta_at[k] + p], work.cut.eta[k, c]
+
+
+@part
+def apply_at(system, work, at, here, tau):
+    """τ on the joint coordinate ``at``; across a cut joint the wrench C⁺ᵀ τ (theory, section 39)."""
+    i, k, c, _ = at
+    if i >= 0:
+        work.force[system.tree.s_at[i] + c] += tau
+    else:
+        force = scale(tau, load3_at(work.cut.inverse, k, 6 * c))
+        moment = scale(tau, load3_at(work.cut.inverse, k, 6 * c + 3))
+        apply_pair(work, work.cut.pair, k, here.q, force, moment)
+
+
+@part
+def couple_at(work, at, coupling, slopes):
+    """``slopes`` (−∂τ/∂β, −∂τ/∂η) of a force across a cut joint as C⁺ᵀ (…) C⁺ (6×6) on the relative twist of its frames."""
+    i, k, c, _ = at
+    if i >= 0:
+        return
+    kx, kv = slopes
+    row = 6 * c
+    for a in range(6):
+        for b in range(6):
+            h = work.cut.inverse[k, row + a] * work.cut.inverse[k, row + b]
+            work.slopes[coupling, a, b] = kx * h
+            work.slopes[coupling, 6 + a, b] = kv * h
+
+
+@part
+def joint_place(rows, f):
+    """Where joint force f acts"""
+    return rows.body[f], rows.cut[f], rows.v[f], rows.q[f]
+
+
+@part
+def joints_place(rows, f, a):
+    """Where force f on several coordinates acts on the one with number a"""
+    return rows.body[f, a], rows.cut[f, a], rows.v[f, a], rows.q[f, a]
 
 
 @called
@@ -132,37 +169,101 @@ def joint_forces(system, work, t, here, flags):
 
 @part
 def joint_force(system, work, t, here, f, slopes):
-    """Joint force f (theory, section 39). Slopes −∂τ/∂β and −∂τ/∂η by joint; of a cut joint C⁺ᵀ (…) C⁺ (6×6) on the relative
-    twist of its frames.
-    """
+    """Joint force f (theory, section 39). Slopes −∂τ/∂β and −∂τ/∂η by joint, of a cut joint see `couple_at`."""
     rows = system.forces.joint
-    cut = work.cut
-    i = rows.body[f]
-    k = rows.cut[f]
-    c = rows.v[f]
-    x, v = joint_coordinate(system, work, f, here)
+    at = joint_place(rows, f)
+    x, v = coordinate_at(system, work, at, here)
     given = (t, x, v)
     tau, loss = joint_force_value(system, work, f, given, here.z)
     work.power[POWER_FORCES] += (tau - loss) * v
     work.power[POWER_LOSS] -= loss * v
-    row = 6 * c
-    if i >= 0:
-        work.force[system.tree.s_at[i] + c] += tau
-    else:
-        force = scale(tau, load3_at(cut.inverse, k, row))
-        moment = scale(tau, load3_at(cut.inverse, k, row + 3))
-        apply_pair(work, cut.pair, k, here.q, force, moment)
+    apply_at(system, work, at, here, tau)
     if slopes:
         kx, kv = scalar_slopes(system, work, rows, f, given, -1.0)
         work.joint_slope[f, 0] = kx
         work.joint_slope[f, 1] = kv
-        if i < 0:
-            at = rows.coupling[f]
-            for a in range(6):
-                for b in range(6):
-                    h = cut.inverse[k, row + a] * cut.inverse[k, row + b]
-                    work.slopes[at, a, b] = kx * h
-                    work.slopes[at, 6 + a, b] = kv * h
+        couple_at(work, at, rows.coupling[f], (kx, kv))
+
+
+@part
+def joints_law(system, work, f, here, t):
+    """τ (n) of force f on n coordinates, and their dissipative parts (n), into work.laws.out, its arguments into work.laws.x."""
+    rows, workspace = system.forces.joints, work.laws
+    n = rows.n[f]
+    workspace.x[0] = t
+    for a in range(n):
+        x, v = coordinate_at(system, work, joints_place(rows, f, a), here)
+        workspace.x[1 + a] = x
+        workspace.x[1 + n + a] = v
+    give_states(rows.law, f, here.z, workspace.x, 1 + 2 * n)
+    joints_value(system, work, f, n)
+
+
+@part
+def joints_value(system, work, f, n):
+    """The same of the arguments that are there"""
+    rows, workspace = system.forces.joints, work.laws
+    given_values(rows.law, f, system.laws, workspace, work.io, 1 + 2 * n)
+    call_law(rows.law.kernel_index[f], rows.value[f], workspace, 2 * n + rows.law.n_states[f], 0.0)
+
+
+@called
+def joints_forces(system, work, t, here, slopes):
+    """Generalized forces τ(t, β, η, z) (N, N m) on several joint coordinates that depend on all of them (theory, section 39)."""
+    rows, workspace = system.forces.joints, work.laws
+    for f in range(rows.n.shape[0]):
+        n = rows.n[f]
+        joints_law(system, work, f, here, t)
+        take_rates(rows.law, f, workspace.out, 2 * n, work.force_rate)
+        for a in range(n):
+            tau, loss, v = workspace.out[a], workspace.out[n + a], workspace.x[1 + n + a]
+            work.power[POWER_FORCES] += (tau - loss) * v
+            work.power[POWER_LOSS] -= loss * v
+            apply_at(system, work, joints_place(rows, f, a), here, tau)
+        if slopes:
+            joints_slopes(system, work, f)
+
+
+@part
+def joints_slopes(system, work, f):
+    """−∂τᵢ/∂xᵢ and −∂τᵢ/∂vᵢ of force f on several coordinates, from the law itself or by central differences."""
+    rows, workspace, slope = system.forces.joints, work.laws, work.joints_slope
+    n = rows.n[f]
+    if rows.law.has_slopes[f] == 1:
+        call_law(rows.law.kernel_index[f], rows.value[f], workspace, 2 * n, 1.0)
+        for a in range(n):
+            slope[f, a, 0] = workspace.out[a]
+            slope[f, a, 1] = workspace.out[n + a]
+    else:
+        for c in range(2 * n):
+            a, of_rate = c % n, c // n
+            x = workspace.x[1 + c]
+            h = SLOPE_STEP * (1.0 + abs(x))
+            workspace.x[1 + c] = x + h
+            joints_value(system, work, f, n)
+            above = workspace.out[a]
+            workspace.x[1 + c] = x - h
+            joints_value(system, work, f, n)
+            slope[f, a, of_rate] = (workspace.out[a] - above) / (2.0 * h)
+            workspace.x[1 + c] = x
+    for a in range(n):
+        couple_at(work, joints_place(rows, f, a), rows.coupling[f, a], (slope[f, a, 0], slope[f, a, 1]))
+
+
+@part
+def add_slopes(system, work, damping, row, diagonal):
+    """Row ``row`` of ``diagonal`` (…, ns) += −∂τ/∂β − damping · ∂τ/∂η of forces on the coordinates of primary joints, where that
+    is positive: pivots have to stay positive, and Newton's method does without the rest."""
+    joint, joints, at = system.forces.joint, system.forces.joints, system.tree.s_at
+    for f in range(joint.body.shape[0]):
+        if joint.body[f] >= 0:
+            slope = work.joint_slope[f, 0] + damping * work.joint_slope[f, 1]
+            diagonal[row, at[joint.body[f]] + joint.v[f]] += max(slope, 0.0)
+    for f in range(joints.n.shape[0]):
+        for a in range(joints.n[f]):
+            if joints.body[f, a] >= 0:
+                slope = work.joints_slope[f, a, 0] + damping * work.joints_slope[f, a, 1]
+                diagonal[row, at[joints.body[f, a]] + joints.v[f, a]] += max(slope, 0.0)
 
 
 @called
@@ -330,6 +431,8 @@ def apply_forces(system, work, t, here, flags):
                 for b in range(6):
                     work.slopes[k, a, b] = 0.0
     joint_forces(system, work, t, here, flags)
+    if forces.joints.n.shape[0] > 0:
+        joints_forces(system, work, t, here, slopes)
     if forces.frame.coupling.shape[0] > 0:
         frame_forces(system, work, t, here)
     if forces.line.coupling.shape[0] > 0:

@@ -68,13 +68,18 @@ def most_read(system: System) -> int:
     return 6 * max(int(rows.n_readings.max(initial=0)) for rows in (system.forces.frame, system.forces.pair))
 
 
+def most_arguments(system: System) -> int:
+    """The most numbers of time and motion that a law takes."""
+    return max(ARGUMENTS, 1 + 2 * system.forces.joints.body.shape[1])
+
+
 def make_law_workspace(system: System) -> LawWorkspace:
     """Workspace for the kernels of a system: addresses and words, which `connect_laws` fills, u, x and out."""
     lawful = (*system.forces, system.samplers)
     most = max(int((rows.law.n_given * rows.law.gives).max(initial=KEPT)) for rows in lawful)
     stored = most_stored(system) + most_read(system)
     n = 1 + max((place for place, _, _ in _called(system)), default=-1)
-    given = np.zeros(most), np.zeros(ARGUMENTS + stored), np.zeros(WIDTH + stored)
+    given = np.zeros(most), np.zeros(most_arguments(system) + stored), np.zeros(max(WIDTH, most_arguments(system)) + stored)
     return LawWorkspace(np.zeros(n, np.int64), np.zeros((n, N_WORDS), np.int64), *given)
 
 

@@ -10,7 +10,7 @@ Computer-Controlled Systems (1997), sections 2.3 (zero-order hold) and 2.4 (syst
 
 from flexmbs._jit import part
 from flexmbs.dynamics.equations import kinematics
-from flexmbs.dynamics.forces import joint_coordinate
+from flexmbs.dynamics.forces import coordinate_at, joint_place
 from flexmbs.dynamics.law_calls import call_law, given_values
 
 MEASURED, COMPUTED, OUTPUT = range(3)  # events within a period
@@ -70,7 +70,7 @@ def take_samples(system, work, sampled, t, here, near):
     kinematics(system, work, t, here.q, here.s, work.zero)
     due = 1e300
     for k in range(samplers.force.shape[0]):
-        x, v = joint_coordinate(system, work, samplers.force[k], here)
+        x, v = coordinate_at(system, work, joint_place(system.forces.joint, samplers.force[k]), here)
         if time_of(samplers, sampled, k, MEASURED) <= t + near or sampled.fresh[k] == 1:
             count = 1.0 if time_of(samplers, sampled, k, MEASURED) <= t + near else 0.0
             measure(samplers, sampled, k, z, x, v)

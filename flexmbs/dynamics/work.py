@@ -15,7 +15,7 @@ from flexmbs._jit.words import Layout, Mould, keep, layout, remember, word_count
 from flexmbs.algebra.blocks import SIZE
 from flexmbs.dynamics.equations import kinematics_at, residual_at
 from flexmbs.dynamics.kkt import kkt_at
-from flexmbs.dynamics.law_calls import connect_laws, make_law_workspace, most_read, most_stored
+from flexmbs.dynamics.law_calls import connect_laws, make_law_workspace, most_arguments, most_read, most_stored
 from flexmbs.dynamics.second_order import scratch_width
 from flexmbs.law_kernel import KEPT
 from flexmbs.system.records import (
@@ -111,11 +111,12 @@ def unconnected(system: System, beta: np.ndarray | None = None) -> Work:
         U=z(own), E=z((nb, n, n)), X=z((nb, 6, n)),
         M=z((nb, n, n)), B=z((4, width, width)), rows=z((6, ns)), values=z(int(system.elimination.n_values[0])),
         stiffness=z(ns + nc), r=z(ns), x=z(ns + nc), laws=make_law_workspace(system),
-        io=z((2, IO + most_stored(system) + most_read(system))),
+        io=z((2, max(IO, most_arguments(system)) + most_stored(system) + most_read(system))),
         power=z(3), status=z(4, np.int64), zero=zero, products=z((nb, own)), force_rate=z(nz),
         factor=z(len(system.couplers.terms.factor)), drive_rate=z(nc), slopes=z((n_couplings, 12, 6)),
         coupling=_pairs(couplings.a, couplings.b, couplings.top, n_cuts + len(system.couplers.row) + np.arange(n_couplings)),
-        joint_slope=z((len(system.forces.joint.body), 2)), loads=_loads(system),
+        joint_slope=z((len(system.forces.joint.body), 2)), joints_slope=z((*system.forces.joints.body.shape, 2)),
+        loads=_loads(system),
         contact=ContactState(
             pair=_pairs(contacts.a, contacts.b, to_root, to_root), factor=z(len(contacts.terms.factor)),
             **_zeros(n_contacts, CONTACT),

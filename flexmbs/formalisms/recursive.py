@@ -39,6 +39,7 @@ from flexmbs.dynamics.schur import (
 )
 from flexmbs.dynamics.constraints import drive_power, prescribed_effort
 from flexmbs.dynamics.equations import body_forces, kinematics
+from flexmbs.dynamics.forces import add_slopes
 from flexmbs.dynamics.inertia import shape_products
 from flexmbs.dynamics.work import unconnected
 from flexmbs.formalisms.formalism import Formalism
@@ -90,15 +91,10 @@ def eliminate_tree(system, work, art, q, factors, fresh):
 def factor_at(equations, factors, here, fresh, c_mass, c_damping):
     """The factor L of the tree; it, `schur_at` and `solve_at` are called from several kernels and compiled once."""
     system, work, art, q = equations.system, equations.work, factors.art, here.q
-    forces = system.forces.joint
     for a in range(art.velocity.shape[1]):
         art.velocity[SLOPE, a] = 0.0
     if c_damping >= 0.0:
-        for f in range(forces.body.shape[0]):
-            if forces.body[f] >= 0:
-                slope = work.joint_slope[f, 0] + c_damping * work.joint_slope[f, 1]
-                # as in the block factorization, negative slopes are left out: pivots have to stay positive
-                art.velocity[SLOPE, system.tree.s_at[forces.body[f]] + forces.v[f]] += max(slope, 0.0)
+        add_slopes(system, work, c_damping, SLOPE, art.velocity)
     factors.with_couplings[0] = 1 if c_damping >= 0.0 else 0
     return eliminate_tree(system, work, art, q, (c_mass, c_damping), fresh != 0.0)
 

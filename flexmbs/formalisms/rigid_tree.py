@@ -13,7 +13,7 @@ import numpy as np
 from flexmbs._jit import part
 from flexmbs.dynamics.articulated_rigid import rigid_accelerations
 from flexmbs.dynamics.articulated_work import Rigid, make_rigid
-from flexmbs.dynamics.forces import joint_forces
+from flexmbs.dynamics.forces import joint_forces, joints_forces
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import System, depends_on_reactions
@@ -34,6 +34,8 @@ def accelerations(system, work, workspace, t, here):
         work.power[a] = 0.0
     if system.forces.joint.coupling.shape[0] > 0:
         joint_forces(system, work, t, here, (False, False))
+    if system.forces.joints.n.shape[0] > 0:
+        joints_forces(system, work, t, here, False)
     return rigid_accelerations(system, workspace.rigid, here, work.force)
 
 
@@ -50,8 +52,8 @@ class RigidTree(Formalism):
 
 # what it takes into account; every other record must be empty
 KNOWN = (
-    "tree", "bodies", "frames", "joints", "laws", "elimination", "gravity", "layout", "forces.joint", "samplers", "rotors",
-    "paths",
+    "tree", "bodies", "frames", "joints", "laws", "elimination", "gravity", "layout", "forces.joint", "forces.joints", "samplers",
+    "rotors", "paths",
 )  # fmt: skip
 
 

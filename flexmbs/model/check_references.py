@@ -9,7 +9,7 @@ import numpy as np
 from flexmbs.declaration import Problem, close_names
 from flexmbs.model.contacts import Contact
 from flexmbs.model.couplings import ConstantCoupling, Coupling
-from flexmbs.model.forces import Force, WheelCreep
+from flexmbs.model.forces import Force, OnJoints, WheelCreep
 from flexmbs.model.frames import GROUND, FrameRef, frames_used
 from flexmbs.model.item import CoordinateUse, Item
 from flexmbs.model.motions import Motion
@@ -48,7 +48,8 @@ def reference_problems(model: "ModelData", frames: FrameNames, unread: Set[str] 
             yield Problem(("cuts",), f"no joint '{cut}'; {close_names(cut, model.joints)}")
     yield from _driven_twice(model)
     yield from rotor_problems(model)
-    coupled: list[Coupling | Contact] = [*model.couplings.values(), *model.contacts.values()]
+    on_several = [force for force in model.forces.values() if isinstance(force, OnJoints)]
+    coupled: list[Coupling | Contact | OnJoints] = [*model.couplings.values(), *model.contacts.values(), *on_several]
     wrong = [problem for each in coupled for problem in _coupling_problems(each, model.joints, unread)]
     yield from wrong or _dependent_couplings(model)
 
@@ -103,8 +104,10 @@ def _coordinate_problems(item: Item, use: CoordinateUse, joints: "dict[str, Join
         yield Problem((*path, "coordinate"), f"coordinate {use.coordinate} of joint '{use.joint}' {why}")
 
 
-def _coupling_problems(coupling: "Coupling | Contact", joints: "Mapping[str, Joint]", unread: Set[str]) -> Iterator[Problem]:
-    """Coordinates of a coupling that do not exist, are ambiguous, of the wrong kind, or named twice."""
+def _coupling_problems(
+    coupling: "Coupling | Contact | OnJoints", joints: "Mapping[str, Joint]", unread: Set[str]
+) -> Iterator[Problem]:
+    """Coordinates of a coupling or force that do not exist, are ambiguous, of the wrong kind, or named twice."""
     seen: dict[CoordinateUse, str] = {}
     for term, use in zip(coupling.terms, coupling.coordinates(joints)):
         path = (coupling.section, coupling.name, term.key)

@@ -16,13 +16,16 @@ from pydantic import BeforeValidator
 
 from flexmbs.declaration import NestedError, Problem, shown
 from flexmbs.model.constraint_class import ConstraintClass
-from flexmbs.model.fields import NamedValues, Nonzero, Positive, Switch, nonzero, sized
+from flexmbs.model.fields import NamedValues, Nonzero, Positive, Switch, items, nonzero, sized
 from flexmbs.model.frames import joint_name
 from flexmbs.model.item import CoordinateUse, Item
 from flexmbs.model.laws import Constant, OptionalLaw
 
 if TYPE_CHECKING:
     from flexmbs.model.joints import Joint
+
+
+MOST = 24  # coordinates of one function
 
 
 class Term(NamedTuple):
@@ -64,6 +67,29 @@ def two_radii(value: object) -> tuple[float, ...]:
 
 
 Coordinate = Annotated[Any, BeforeValidator(joint_name)]
+
+
+def coordinate_names(value: object) -> tuple[str, ...]:
+    """Names of coordinates, no two the same."""
+    names = [joint_name(item) for item in items(value)]
+    if not names:
+        raise ValueError("is empty; name joint coordinates, such as ['arm', 'hand.1']")
+    for k, name in enumerate(names):
+        if name in names[:k]:
+            raise ValueError(f"coordinate '{name}' appears twice; name it once")
+    return tuple(names)
+
+
+def few_coordinates(value: object) -> tuple[str, ...]:
+    """Names of at most `MOST` coordinates, no two the same."""
+    names = coordinate_names(value)
+    if len(names) > MOST:
+        raise ValueError(f"must name 1 … {MOST} joint coordinates, not {len(names)}")
+    return names
+
+
+Coordinates = Annotated[Any, BeforeValidator(few_coordinates)]
+AnyCoordinates = Annotated[Any, BeforeValidator(coordinate_names)]
 
 
 class Coupling(Item, abc.ABC, section="couplings"):

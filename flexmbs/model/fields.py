@@ -168,6 +168,11 @@ def optional_positive(value: object) -> Any:
     return None if value is None else positive(value)
 
 
+def optional_nonnegative(value: object) -> Any:
+    """A float from zero on or None."""
+    return None if value is None else nonnegative(value)
+
+
 def optional_curve(value: object) -> Any:
     """Increasing points and the values there, two tuples of as many floats, at least two, or None."""
     if value is None:
@@ -235,4 +240,5 @@ OptionalVector = Annotated[Any, BeforeValidator(optional_vector)]
 OptionalCurve = Annotated[Any, BeforeValidator(optional_curve)]
 OptionalNumber = Annotated[Any, BeforeValidator(optional_number)]
 OptionalPositive = Annotated[Any, BeforeValidator(optional_positive)]
+OptionalNonnegative = Annotated[Any, BeforeValidator(optional_nonnegative)]
 Axis = Annotated[Any, BeforeValidator(unit_axis)]

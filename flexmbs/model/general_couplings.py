@@ -9,29 +9,13 @@ import dataclasses
 from typing import Annotated, Any, Protocol
 
 import numpy as np
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator
 
 from flexmbs.model.constraint_class import ConstraintClass
-from flexmbs.model.couplings import Coupling, Term
-from flexmbs.model.fields import Switch, items
-from flexmbs.model.frames import joint_name
+from flexmbs.model.couplings import Coordinates, Coupling, Term
+from flexmbs.model.fields import Switch
 from flexmbs.model.functions import OptionalFunction, UserFunction, function_of
 
-MOST = 24  # coordinates of one coupling
-
-
-def _names(value: object) -> tuple[str, ...]:
-    """Names of coordinates, no two the same."""
-    names = [joint_name(item) for item in items(value)]
-    if not 1 <= len(names) <= MOST:
-        raise ValueError(f"must name 1 … {MOST} joint coordinates, not {len(names)}")
-    for k, name in enumerate(names):
-        if name in names[:k]:
-            raise ValueError(f"coordinate '{name}' appears twice; name it once")
-    return tuple(names)
-
-
-Coordinates = Annotated[Any, BeforeValidator(_names)]
 CoordinateFunction = Annotated[UserFunction, AfterValidator(function_of(2, "f(t, x)"))]
 OptionalCoordinateFunction = Annotated[OptionalFunction, AfterValidator(function_of(2, "f(t, x)"))]
 

@@ -16,6 +16,8 @@ from flexmbs.system.compile import Compiled
 from flexmbs.system.records import Forces, some_rows
 from flexmbs.system.trajectory import Trajectory
 
+ON_JOINTS = ("joint", "joints")  # places that are no frames
+
 
 def applied_wrenches(compiled: Compiled, trajectory: Trajectory) -> dict[str, FloatArray]:
     """Force and moment (nt, 6) about the position of the frame, body axes, by the frame ``body/frame``.
@@ -45,7 +47,7 @@ def single_wrenches(compiled: Compiled, trajectory: Trajectory) -> Iterator[tupl
     numbers = {number: ref for ref, number in compiled.frames.items()}
     owner = compiled.system.frames.body
     by_place = {place: [n for n, force in compiled.model.forces.items() if force.place == place] for place in Forces._fields}
-    names = [name for place, found in by_place.items() if place != "joint" for name in found]
+    names = [name for place, found in by_place.items() if place not in ON_JOINTS for name in found]
     reactions = _reactions(compiled, trajectory)
     for name, (forces, ends) in zip(names, _single_forces(compiled.system.forces), strict=True):
         bodies = [int(owner[m]) for m in ends]
@@ -61,7 +63,7 @@ def _single_forces(forces: Forces) -> Iterator[tuple[Forces, tuple[int, ...]]]:
     """Each force that acts on frames, by itself, with its frames."""
     none = Forces(*(some_rows(rows, slice(0)) for rows in forces))
     for place, rows in forces._asdict().items():
-        for k in range(0 if place == "joint" else len(rows.value)):
+        for k in range(0 if place in ON_JOINTS else len(rows.value)):
             yield (
                 none._replace(**{place: some_rows(rows, slice(k, k + 1))}),
                 tuple(int(m[k]) for m in (rows.a, rows.b) if m[k] >= 0),

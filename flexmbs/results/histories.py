@@ -11,7 +11,7 @@ from flexmbs.algebra.small import add, cross, load3_at, load9_at, mul, neg, scal
 from flexmbs.dynamics.constraints import constraint_wrench, prescribed_effort, six_apply, with_couplers, with_terms
 from flexmbs.dynamics.contacts import contact_kinematics, given_contact_forces, law_forces
 from flexmbs.dynamics.equations import body_motion, clear_energies, kinematics, residual_with_reactions
-from flexmbs.dynamics.forces import apply_forces, joint_force_value
+from flexmbs.dynamics.forces import apply_forces, coordinate_at, joint_force_value, joint_place, joints_law
 from flexmbs.dynamics.frames import frame_pose, frame_rates, world_pose
 from flexmbs.dynamics.inertia import body_energy
 from flexmbs.dynamics.laws import law_of_time
@@ -101,7 +101,7 @@ def joint_history(system, work, states, found):
         for k in range(cut.shape[1]):
             f, n = constraint_wrench(system.cuts, work.cut, k, here.lam)
             f, n = with_couplers(system.couplers, work.factor, work.cut, k, here.lam, (f, n))
-            f, n = with_joint_forces(system, work, k, states.t[i], here.z, (f, n))
+            f, n = with_joint_forces(system, work, k, states.t[i], here, (f, n))
             f, n = with_coordinate_contacts(system.contacts, work, k, (f, n))
             store3_at(cut[i], k, 0, f)
             store3_at(cut[i], k, 3, n)
@@ -160,24 +160,33 @@ def with_coordinate_contacts(contacts, work, k, wrench):
 
 
 @part
-def with_joint_forces(system, work, k, t, z, wrench):
+def with_joint_forces(system, work, k, t, here, wrench):
     """(f, n) + (C⁺)ᵀ τ of the joint forces and rotors on cut joint k, with the ``wrench`` (f, n) of its constraints."""
-    f, n = wrench
-    forces = system.forces.joint
+    forces, several = system.forces.joint, system.forces.joints
     for j in range(forces.cut.shape[0]):
         if forces.cut[j] == k:
-            x = work.beta[system.cuts.beta_at[k] + forces.q[j]]
-            v = work.cut.eta[k, forces.v[j]]
-            tau, _ = joint_force_value(system, work, j, (t, x, v), z)
-            at = 6 * forces.v[j]
-            f = add(f, scale(tau, load3_at(work.cut.inverse, k, at)))
-            n = add(n, scale(tau, load3_at(work.cut.inverse, k, at + 3)))
+            x, v = coordinate_at(system, work, joint_place(forces, j), here)
+            tau, _ = joint_force_value(system, work, j, (t, x, v), here.z)
+            wrench = _with_effort(work, k, forces.v[j], tau, wrench)
+    for j in range(several.n.shape[0]):
+        evaluated = False
+        for a in range(several.n[j]):
+            if several.cut[j, a] == k:
+                if not evaluated:
+                    joints_law(system, work, j, here, t)
+                evaluated = True
+                wrench = _with_effort(work, k, several.v[j, a], work.laws.out[a], wrench)
     for j in range(system.rotors.cut.shape[0]):
         if system.rotors.cut[j] == k:
-            at, tau = 6 * system.rotors.v[j], -work.rotor.load[j, 0]
-            f = add(f, scale(tau, load3_at(work.cut.inverse, k, at)))
-            n = add(n, scale(tau, load3_at(work.cut.inverse, k, at + 3)))
-    return f, n
+            wrench = _with_effort(work, k, system.rotors.v[j], -work.rotor.load[j, 0], wrench)
+    return wrench
+
+
+@part
+def _with_effort(work, k, v, tau, wrench):
+    """(f, n) + (C⁺)ᵀ τ on velocity v of cut joint k"""
+    f, n = wrench
+    return add(f, scale(tau, load3_at(work.cut.inverse, k, 6 * v))), add(n, scale(tau, load3_at(work.cut.inverse, k, 6 * v + 3)))
 
 
 @packed()

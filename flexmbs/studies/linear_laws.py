@@ -20,11 +20,10 @@ from flexmbs.law_kernel import LAW_KERNELS, law_kernel
 from flexmbs.results.state import State
 from flexmbs.studies.function_slopes import Slope, slopes_along
 from flexmbs.studies.one_sided import Dual, on_duals
-from flexmbs.system.records import LAW_FUNCTION, ForceLaws, System, Work
+from flexmbs.system.records import LAW_FUNCTION, ForceLaws, Forces, System, Work
 
 RECORD, INPUTS, RESULTS, BEGIN = range(4)  # places in p: 1 while x₀ is taken, numbers of arguments and results; x₀, f(x₀), J
-# of the laws of each place: arguments with time, first of the velocities, arguments of user functions, results
-PLACES = {"joint": (3, 2, 3, 2), "frame": (19, 13, 19, 6), "line": (3, 2, 3, 2), "pair": (13, 7, 1, 12)}
+
 LOADS = 4  # arguments of laws that depend on reactions
 TURNED = 4  # first entry of A in x of a frame
 STEP, RATE_STEP = 1e-3, 1e-2  # largest ones of positions, and of velocities and force states
@@ -57,6 +56,26 @@ def given_at(laws, f, system, work, n, points, out):
             out[i, a] = work.laws.u[a]
 
 
+class Sizes(NamedTuple):
+    """Of a law: arguments with time, first of the velocities among them, arguments of user functions, results."""
+
+    arguments: int
+    velocities: int
+    of_functions: int
+    results: int
+
+
+PLACES = {"joint": Sizes(3, 2, 3, 2), "frame": Sizes(19, 13, 19, 6), "line": Sizes(3, 2, 3, 2), "pair": Sizes(13, 7, 1, 12)}
+
+
+def _sizes(place: str, rows: Any, f: int) -> Sizes:
+    """Sizes of the law of force f of a place."""
+    if place in PLACES:
+        return PLACES[place]
+    n = int(rows.n[f])
+    return Sizes(1 + 2 * n, 1 + n, 1 + 2 * n, 2 * n)
+
+
 class Corner(NamedTuple):
     """A force whose law has no slope at the state along a velocity (``moving``) or another argument; those to both sides."""
 
@@ -79,10 +98,11 @@ class Linear(NamedTuple):
 
 
 class _Law(NamedTuple):
-    """The law of one force: its row among those of its place, numbers of arguments and results."""
+    """The law of one force: its row among those of its place, numbers of arguments and results with those of force states."""
 
     name: str
     place: str
+    sizes: Sizes
     laws: ForceLaws
     f: int
     p: np.ndarray
@@ -95,7 +115,7 @@ def linear_laws(state: State, own: Work, record: Callable[[System, Work], object
     """Tangents of all laws at a state; ``own``: its workspace. ``record`` evaluates the equations there."""
     system = state.compiled.system
     found = list(_laws(state))
-    tables = {place: _table([law for law in found if law.place == place]) for place in PLACES}
+    tables = {place: _table([law for law in found if law.place == place]) for place in Forces._fields}
     linear = _replaced(system, tables)
     scratch = make_work(linear, state.beta)
     corners: dict[tuple[str, int], list[Corner]] = {}
@@ -103,11 +123,11 @@ def linear_laws(state: State, own: Work, record: Callable[[System, Work], object
     for laws in ([law for law in found if not law.loaded], [law for law in found if law.loaded]):
         if not laws:
             continue
-        for place in PLACES:
-            tables[place][:, RECORD] = 1.0
+        for table in tables.values():
+            table[:, RECORD] = 1.0
         record(linear, scratch)
-        for place in PLACES:
-            tables[place][:, RECORD] = 0.0
+        for table in tables.values():
+            table[:, RECORD] = 0.0
         for law in laws:
             corners[law.place, law.f] = _fill(tables[law.place][law.f], law, state, own)
     return Linear(linear, scratch, tuple(corner for each in corners.values() for corner in each))
@@ -129,12 +149,12 @@ def _laws(state: State) -> Iterator[_Law]:
     system, model = state.compiled.system, state.compiled.model
     for place, rows in system.forces._asdict().items():
         names = [name for name, force in model.forces.items() if force.place == place]
-        first, _, _, results = PLACES[place]
         for f in range(len(rows.law.kernel)):
-            states = int(rows.law.n_states[f])
+            states, sizes = int(rows.law.n_states[f]), _sizes(place, rows, f)
             loaded = place == "joint" and rows.loaded[f] > 0
             name = names[f] if f < len(names) else "of a contact"
-            yield _Law(name, place, rows.law, f, rows.value[f], first + states + LOADS * loaded, results + states, loaded)
+            inputs, results = sizes.arguments + states + LOADS * loaded, sizes.results + states
+            yield _Law(name, place, sizes, rows.law, f, rows.value[f], inputs, results, loaded)
 
 
 def _table(laws: list[_Law]) -> np.ndarray:
@@ -183,7 +203,7 @@ def _fill(row: np.ndarray, law: _Law, state: State, work: Work) -> list[Corner]:
 
 def _directions(law: _Law, x: np.ndarray) -> Iterator[tuple[np.ndarray, bool]]:
     """Changes of the arguments x that are independent, and whether they are of velocities; rotations turn A (9)."""
-    own, velocities, _, _ = PLACES[law.place]
+    own, velocities, _, _ = law.sizes
     turned = range(TURNED, TURNED + 9) if law.place == "frame" else range(0)
     for b, unit in enumerate(np.eye(len(x))):
         if b > 0 and b not in turned:
@@ -210,7 +230,7 @@ def _given(law: _Law, state: State, work: Work, points: np.ndarray) -> np.ndarra
     count = int(law.laws.n_given[law.f] * law.laws.gives[law.f])
     out = np.zeros((len(points), count))
     if count:
-        given_at(law.laws, law.f, state.compiled.system, work, PLACES[law.place][2], np.ascontiguousarray(points), out)
+        given_at(law.laws, law.f, state.compiled.system, work, law.sizes.of_functions, np.ascontiguousarray(points), out)
         require_finite(state, out)
     return out
 
@@ -219,7 +239,7 @@ def _given_slopes(law: _Law, state: State, work: Work, x: np.ndarray, direction:
     """Slopes of u along a direction: of user functions, laws of time have none."""
     first, n = int(law.laws.first[law.f]), int(law.laws.n_given[law.f])
     user = (state.compiled.system.laws.kind[first : first + n] == LAW_FUNCTION).any()
-    taken = direction[: PLACES[law.place][2]].any()
+    taken = direction[: law.sizes.of_functions].any()
     if not (user and taken):
         count = n * int(law.laws.gives[law.f])
         return Slope(np.zeros(count), np.zeros(count, bool))

@@ -261,6 +261,19 @@ def loaded_spread(function: Callable[..., Any]) -> Callable[..., Any]:
     return loaded
 
 
+def joints_spread(function: Callable[..., Any], n: int) -> Callable[..., Any]:
+    """``body(x, out)`` of forces on n joint coordinates, in a form that Numba compiles."""
+
+    def joints(x: Any, out: Any) -> None:
+        result = function(x[0], x[1 : 1 + n].copy(), x[1 + n : 1 + 2 * n].copy())
+        if len(result) != n:  # Numba checks no bounds; the Python form reports it
+            raise ValueError
+        for a in range(n):
+            out[a] = result[a]
+
+    return joints
+
+
 def reading_spread(function: Callable[..., Any]) -> Callable[..., Any]:
     """``body(x, out)`` of a force and torque with the reactions that it reads, in a form that Numba compiles."""
 

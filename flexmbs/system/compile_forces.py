@@ -9,13 +9,16 @@ import numpy as np
 from flexmbs.errors import InputError
 from flexmbs.law_kernel import Row, Sampler
 from flexmbs.model.contacts import CoordinateContact, FrameContact
-from flexmbs.model.forces import AlongLine, Force, JointForce
+from flexmbs.model.forces import AlongLine, Force, JointForce, OnJoints
 from flexmbs.model.frames import FrameRef
+from flexmbs.model.item import CoordinateUse
 from flexmbs.model.laws import TimeLaw
 from flexmbs.model.model import ModelData
 from flexmbs.model.motions import Motion, Prescribed
 from flexmbs.system.compile_laws import LawTable
-from flexmbs.system.records import Couplings, ForceLaws, Forces, FrameForces, JointForces, Readings, Samplers, columns
+from flexmbs.system.records import (
+    Couplings, ForceLaws, Forces, FrameForces, JointForces, JointsForces, Readings, Samplers, columns,
+)  # fmt: skip
 from flexmbs.system.topology import Topology
 
 
@@ -55,12 +58,12 @@ class JointPlace(NamedTuple):
 
 
 class _Acting(NamedTuple):
-    """A row with its item, and the place: (joint, freedom) or frames."""
+    """A row with its item, and the place: joint coordinates or frames."""
 
     item: str
     row: Row
-    joint: str = ""
-    coordinate: int = 0
+    on: tuple[CoordinateUse, ...] = ()
+    together: bool = False  # whether its law takes arrays of the coordinates
     frames: tuple[FrameRef, ...] = ()
     length: float = 0.0
 
@@ -80,9 +83,9 @@ def compile_forces(
     """
     acting: dict[str, list[_Acting]] = {place: [] for place in Forces._fields}
     for name, force in model.forces.items():
-        acting[force.place].append(_acting(f"forces.{name}", force))
+        acting[force.place].append(_acting(f"forces.{name}", force, model))
     acting["joint"] += [
-        _Acting(f"contacts.{name}", row, contact.joint, contact.coordinate)
+        _Acting(f"contacts.{name}", row, (contact.coordinate_used(),))
         for name, contact in model.contacts.items() if isinstance(contact, CoordinateContact) for row in contact.stops()
     ]  # fmt: skip
     states: list[str] = []
@@ -95,21 +98,29 @@ def compile_forces(
 
     ends = {place: [tuple(map(frame, each.frames)) for each in acting[place]] for place in ("frame", "line", "pair")}
     coupled = {place: [coupling(*each.frames) for each in acting[place]] for place in ("line", "pair")} | {"frame": []}
-    on_joint: list[tuple[int, ...]] = []
-    across: list[int] = []
-    for each in acting["joint"]:
-        place = places[each.joint]
-        freedom = place.coordinate(each.item, each.coordinate)
-        on_joint.append((place.body, place.cut, *freedom, int(each.row.loaded) * (1 + int(place.reversed))))
-        ends_of = model.joints[each.joint].parent, model.joints[each.joint].child
-        across.append(coupling(*ends_of) if place.cut >= 0 else -1)
+
+    def on_coordinate(item: str, use: CoordinateUse) -> tuple[int, ...]:
+        """Coupling across a cut joint or −1, body, cut joint, velocity and position."""
+        place = places[use.joint]
+        ends_of = model.joints[use.joint].parent, model.joints[use.joint].child
+        return (coupling(*ends_of) if place.cut >= 0 else -1, place.body, place.cut, *place.coordinate(item, use.coordinate))
+
+    on_joint = [on_coordinate(each.item, each.on[0]) for each in acting["joint"]]
+    loaded = [int(each.row.loaded) * (1 + int(places[each.on[0].joint].reversed)) for each in acting["joint"]]
+    counts = np.array([len(each.on) for each in acting["joints"]], np.int64)
+    on_joints = np.full((5, len(counts), int(counts.max(initial=0))), -1)
+    for k, each in enumerate(acting["joints"]):
+        for a, use in enumerate(each.on):
+            on_joints[:, k, a] = on_coordinate(each.item, use)
+    first, bodies, cuts, vs, qs = on_joints
     pairs += lawful(model)
     couplings, paths = _couplings(shape, pairs, frame, paths)
     laws_of = {place: columns(ForceLaws, numbers[place]) for place in Forces._fields}
     values = {place: _values(rows, lengths=place == "line") for place, rows in acting.items()}
-    body, cut, v, q, loaded = np.array(on_joint, np.int64).reshape(-1, 5).T.copy()
+    coupled_at, body, cut, v, q = np.array(on_joint, np.int64).reshape(-1, 5).T.copy()
     forces = Forces(
-        joint=JointForces(laws_of["joint"], np.array(across, np.int64), body, cut, v, q, loaded, values["joint"]),
+        joint=JointForces(laws_of["joint"], coupled_at, body, cut, v, q, np.array(loaded, np.int64), values["joint"]),
+        joints=JointsForces(laws_of["joints"], counts, first, bodies, cuts, vs, qs, values["joints"]),
         **{
             place: FrameForces(laws_of[place], *_ends(coupled[place], ends[place]), *reading, values[place])
             for place, reading in _counted({place: acting[place] for place in ends}).items()
@@ -166,14 +177,16 @@ def clock_of(sampler: Sampler) -> Clock:
     return Clock(measured, n if measured else n + 1, output, m + 1)
 
 
-def _acting(item: str, force: Force) -> _Acting:
+def _acting(item: str, force: Force, model: ModelData) -> _Acting:
     """The record of a force with its place."""
     if force.place not in Forces._fields:
         raise InputError(f"{item}: kind '{force.kind}' acts at '{force.place}', which is not known to the equations")
     if force.place == "pair" and not all(isinstance(law, TimeLaw) for law in force.row().laws):
         raise InputError(f"{item}: a law between two frames takes laws of time, no user-defined function")
     if isinstance(force, JointForce):
-        return _Acting(item, force.row(), force.joint, force.coordinate)
+        return _Acting(item, force.row(), (force.coordinate_used(),))
+    if isinstance(force, OnJoints):
+        return _Acting(item, force.row(), tuple(force.coordinates(model.joints)), together=True)
     length = force.unloaded_length() if isinstance(force, AlongLine) else 0.0
     return _Acting(item, force.row(), frames=force.frames(), length=math.nan if length is None else length)
 
@@ -209,6 +222,8 @@ def _number(item: str, law: Any, each: _Acting, laws: LawTable, row: Row | Sampl
         return laws.sampled(item, law, len(row.memory))
     if row.loaded:
         return laws.loaded(item, law)
+    if each.together:
+        return laws.joints(item, law, len(each.on))
     return laws.wrench(item, law, len(row.reads)) if len(each.frames) == 1 else laws.force(item, law)
 
 

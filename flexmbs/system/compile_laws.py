@@ -8,7 +8,7 @@ import numpy as np
 
 from flexmbs.errors import InputError, shown
 from flexmbs.model.laws import Constant, Function, Ramp, Sine, SmoothStep, Table, TimeLaw, function_state
-from flexmbs.system.callbacks import FRAME_ARGUMENTS, Callbacks, loaded_spread, reading_spread, sampled_spread
+from flexmbs.system.callbacks import FRAME_ARGUMENTS, Callbacks, joints_spread, loaded_spread, reading_spread, sampled_spread
 from flexmbs.system.records import LAW_CONSTANT, LAW_FUNCTION, LAW_RAMP, LAW_SINE, LAW_SMOOTH, LAW_TABLE, Laws
 
 
@@ -35,6 +35,12 @@ def _force_body(function: Callable[..., Any], x: np.ndarray) -> Any:
 
 def _loaded_body(function: Callable[..., Any], x: np.ndarray) -> Any:
     return (function(*x[:3].tolist(), x[3:].copy()),)
+
+
+def _joints_body(function: Callable[..., Any], x: np.ndarray) -> Any:
+    given = x.copy()  # what the function may keep or change
+    n = len(x) // 2
+    return function(float(given[0]), given[1 : 1 + n], given[1 + n :])
 
 
 def _sampled_body(function: Callable[..., Any], x: np.ndarray) -> Any:
@@ -86,6 +92,11 @@ class LawTable:
         """Number of a user's force law f(t, x, v, loads)."""
         spread = loaded_spread(function)
         return self._add(LAW_FUNCTION, [], self.callbacks.address(name, function, _loaded_body, 7, 1, spread))
+
+    def joints(self, name: str, function: Callable[..., Any], n: int) -> int:
+        """Number of a user's force law f(t, x, v) → n numbers on n joint coordinates."""
+        address = self.callbacks.address(name, function, _joints_body, 1 + 2 * n, n, joints_spread(function, n))
+        return self._add(LAW_FUNCTION, [], address)
 
     def sampled(self, name: str, function: Callable[..., Any], memory: int) -> int:
         """Number of a user's discrete controller f(memory, t, x, v) → (output, memory)."""

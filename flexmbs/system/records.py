@@ -254,6 +254,19 @@ class JointForces(NamedTuple):
     value: np.ndarray  # (n, width) parameters of the laws
 
 
+class JointsForces(NamedTuple):
+    """Forces on several joint coordinates: how many (n,); by coordinate what `JointForces` have, (n, most)."""
+
+    law: ForceLaws
+    n: np.ndarray
+    coupling: np.ndarray
+    body: np.ndarray
+    cut: np.ndarray
+    v: np.ndarray
+    q: np.ndarray
+    value: np.ndarray  # (n, width) parameters of the laws
+
+
 class FrameForces(NamedTuple):
     """Forces on a frame a, or between two frames a and b."""
 
@@ -267,9 +280,10 @@ class FrameForces(NamedTuple):
 
 
 class Forces(NamedTuple):
-    """Applied forces by where they act: joint coordinates, frames, lines between two frames, two frames."""
+    """Applied forces by where they act: joint coordinates, several of them, frames, lines between two frames, two frames."""
 
     joint: JointForces
+    joints: JointsForces
     frame: FrameForces
     line: FrameForces
     pair: FrameForces
@@ -530,6 +544,7 @@ class Work(NamedTuple):
     coupling: Pairs
     slopes: np.ndarray  # (ncouplings, 12, 6) stiffness and damping of couplings
     joint_slope: np.ndarray  # (njf, 2) −∂τ/∂β, −∂τ/∂η
+    joints_slope: np.ndarray  # (n, most, 2) the same of forces on several coordinates
     loads: Loads
     contact: ContactState
     rotor: RotorMotion

@@ -77,6 +77,16 @@ def jitted_rubber(t, elongation, rate):
     return 15.0 * math.tanh(elongation) + 0.5 * rate
 
 
+def together(t, x, v):
+    rest = x[0] - 0.3 * x[-1]
+    return [-(8.0 * rest + 0.5 * v.sum()) * (0.5 + 0.1 * k) * math.cos(0.2 * t) for k in range(len(x))]
+
+
+@numba.njit
+def jitted_together(t, x, v):
+    return -2.0 * np.tanh(x) - 0.3 * v + 0.1 * x.sum()
+
+
 def rod(t, x, A):
     return x[0] ** 2 + x[1] ** 2 + x[2] ** 2 - ROD**2
 

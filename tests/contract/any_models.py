@@ -24,7 +24,7 @@ from flexmbs.model.contact_laws import ContactLaw
 from flexmbs.model.contacts import Contact
 from flexmbs.model.couplings import Coupling
 from flexmbs.model.drives import Drive
-from flexmbs.model.forces import Force, JointForce, loaded_by_reactions
+from flexmbs.model.forces import Force, JointForce, OnJoints, loaded_by_reactions
 from flexmbs.model.interpolation import INTERPOLATIONS
 from flexmbs.model.joints import Joint
 from flexmbs.model.laws import JointLaw, TimeLaw
@@ -498,6 +498,11 @@ def _add_force(model: fm.Model, name: str, rng: Random, kind: str = "") -> None:
             joint, v = able[int(rng.integers(len(able)))]
             model.add(_joint_force(kind, name, joint, v, rng))
         return
+    if issubclass(Force.kinds[kind], OnJoints):
+        if able:
+            some = [f"{j}.{v}" for j, v in (able[k] for k in rng.permutation(len(able))[: int(rng.integers(1, 6))])]
+            model.add(fm.UserJointForces(name, some, [given.together, given.jitted_together][int(rng.integers(2))]))
+        return
     two = _two(model, rng, points=kind == "frame-force")
     if two is None:
         return
@@ -564,7 +569,8 @@ def _joint_force(kind: str, name: str, joint: str, v: int, rng: Random) -> Any:
         return fm.JointSpring(name, joint, k=20.0, c=3.0, x0=0.1, coordinate=v)
     if kind == "joint-friction":
         static = {"static": 1.5, "stribeck_velocity": 0.4} if rng.random() < 0.5 else {}
-        return fm.JointFriction(name, joint, coulomb=1.0, viscous=0.2, regularization=0.1, coordinate=v, **static)
+        uneven = {"reverse": 0.6} if not static and rng.random() < 0.5 else {}
+        return fm.JointFriction(name, joint, coulomb=1.0, viscous=0.2, regularization=0.1, coordinate=v, **static, **uneven)
     if kind == "user-friction":
         return fm.UserFriction(name, joint, [given.rubbing, given.jitted_rubbing][int(rng.integers(2))], coordinate=v)
     if kind.endswith("-friction"):

@@ -270,6 +270,10 @@ JOINT_LAWS = {
 FRICTION = {"coulomb": 2.0, "static": 3.5, "stribeck_velocity": 0.7, "viscous": 0.4, "regularization": 0.3}
 JOINT_FORCES = {
     "joint-spring": (fm.JointSpring("f", "hinge", k=20.0, c=3.0, x0=0.1, coordinate=1), lambda x, v: -20.0 * (x - 0.1) - 3.0 * v),
+    "uneven friction": (
+        fm.JointFriction("f", "hinge", coulomb=2.0, reverse=1.5, viscous=0.4, regularization=0.3, coordinate=1),
+        lambda x, v: -(2.0 if v > 0.0 else 1.5) * np.tanh(v / 0.3) - 0.4 * v,
+    ),
     "joint-friction": (
         fm.JointFriction("f", "hinge", coordinate=1, **FRICTION),
         lambda x, v: -(2.0 + 1.5 * np.exp(-((v / 0.7) ** 2))) * np.tanh(v / 0.3) - 0.4 * v,
@@ -366,6 +370,7 @@ def every_force():
         fm.WheelCreep("creep", A, B, radius=0.4, along=60.0, across=40.0, friction=0.5, load=30.0, trail=0.1),
         fm.WheelCreep("tread", A, B, radius=2.0, along=60.0, across=40.0, friction=0.5, stiffness=30.0, damping=2.0, normal="x"),
         fm.JointFriction("rub", "base", **FRICTION),
+        fm.UserJointForces("cable", ["base", "hinge.0"], lambda t, x, v: (-9.0 * x[1] - 2.0 * v[0], 4.0 * x[0] * v[1])),
     ]
 
 
@@ -404,6 +409,24 @@ def test_functions_of_the_user_act_as_the_built_in_laws():
         a, b = (Effect(two_bodies("revolute", 8), [force]) for force in (one, other))
         assert np.abs(a.k - b.k).max() < 1e-13 * np.abs(a.k).max()
         assert abs(a.power - b.power) < 1e-12 * abs(a.power)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_forces_on_several_coordinates(turned):
+    """Each acts on its coordinate and sees all of them, in the order of their names; powers add up, also across cut joints."""
+    model = two_bodies("chain", 6, turned=turned)
+    effect = Effect(model, [fm.UserJointForces("f", ["hinge.2", "base", "hinge.0"], pulled)])
+    names = [("hinge", 2), ("base", 0), ("hinge", 0)]
+    at, x, v = map(np.array, zip(*(coordinate_of(effect, *each) for each in names)))
+    expected = np.zeros(len(effect.k))
+    expected[at] = pulled(0.0, x, v)
+    assert np.abs(effect.k - expected).max() < 1e-12 * np.abs(expected).max()
+    assert abs(effect.power - v @ expected[at]) < 1e-12 * np.abs(v * expected[at]).sum()
+    assert difference(state(model), state(model, "absolute")) < 1e-10
+
+
+def pulled(t, x, v):
+    return [-30.0 * x[1] + v[2], 20.0 * x[0] * x[2] - 3.0 * v[0], 10.0 * np.sin(x[0] - x[1]) + v[1]]
 
 
 def test_gravity_has_its_potential():

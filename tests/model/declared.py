@@ -100,6 +100,7 @@ def _add_forces(model: fm.Model) -> None:
     model.add(fm.Bushing("bushing", "b 4", "b 5", k=(1, 2, 3, 4, 5, 6)))
     model.add(fm.UserForce("wind", "b 6/end", user_functions.wind))
     model.add(fm.UserForce("brake", "b 6/end", user_functions.braked, reads=["hinge 0", "hinge 3"]))
+    model.add(fm.UserJointForces("cable", ["hinge 0", "hinge 1.1"], user_functions.cable))
     model.add(fm.WheelCreep("tyre", "ground/wall", "b 6", radius=0.3, along=9e4, across=8e4, friction=0.9, stiffness=2e5))
     model.add(fm.RotorInertia("rotor", "hinge 0", inertia=1e-4, ratio=-1 / 3, axis=(1, 2, 3)))
     model.add(fm.Drive("prescribed", "hinge 4", user_functions.swing_with_rates, coordinate=1))

@@ -29,6 +29,10 @@ def braked(t, r, A, v, w, reactions):
     return (-0.1 * reactions[0, 2] * v[0], 0.0, 0.0, 0.0, 0.0, -0.1 * reactions[1, 5])
 
 
+def cable(t, x, v):
+    return -10.0 * x[0] - v[0], 5.0 * x[1]
+
+
 def bent(t, x):
     return x[0] ** 2 - x[1]
 

@@ -4,9 +4,9 @@ import dataclasses
 
 from flexmbs.model.constraint_class import ConstraintClass
 from flexmbs.model.contacts.contact import Contact
-from flexmbs.model.couplings import Term
+from flexmbs.model.couplings import Coordinates, Term
 from flexmbs.model.fields import Switch
-from flexmbs.model.general_couplings import CoordinateFunction, Coordinates, OptionalCoordinateFunction
+from flexmbs.model.general_couplings import CoordinateFunction, OptionalCoordinateFunction
 
 
 class UnilateralCoupling(Contact, kind="unilateral-coupling"):

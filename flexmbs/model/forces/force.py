@@ -1,21 +1,25 @@
 """Base classes of forces: where a force acts determines the arguments and results of its law.
 
-Forces act at four kinds of location, each with one loop over its forces (`flexmbs.dynamics.forces`): a joint coordinate, a
-frame, the line between two frames, two frames. A kind of force defines its law only: the kernel (`flexmbs.law_kernel.LawKernel`)
-is in the file of its declaration.
+Forces act at five kinds of location, each with one loop over its forces (`flexmbs.dynamics.forces`): a joint coordinate, several
+joint coordinates, a frame, the line between two frames, two frames. A kind of force defines its law only: the kernel
+(`flexmbs.law_kernel.LawKernel`) is in the file of its declaration.
 """
 
 import dataclasses
-from collections.abc import Iterable
-from typing import Any, ClassVar
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import model_validator
 
 from flexmbs.declaration import NestedError, Problem
 from flexmbs.law_kernel import Row
+from flexmbs.model.couplings import AnyCoordinates, Term, coordinate_of
 from flexmbs.model.fields import Index
 from flexmbs.model.frames import FrameLike, JointLike
 from flexmbs.model.item import CoordinateUse, Item
+
+if TYPE_CHECKING:
+    from flexmbs.model.joints import Joint
 
 
 class Force(Item, section="forces"):
@@ -54,6 +58,32 @@ class JointForce(Force):
 
     def coordinate_used(self) -> CoordinateUse:
         return CoordinateUse(self.joint, self.coordinate)
+
+
+class OnJoints(Force):
+    """Generalized forces τ (n,) on n joint coordinates that depend on all of them.
+
+    Law: x = (t, coordinates (n), rates (n), force states z) → out = (τ (n), their dissipative parts (n), ż); slopes
+    (−∂τᵢ/∂xᵢ (n), −∂τᵢ/∂ẋᵢ (n)): what couples joints has no place in the iteration matrix.
+
+    Parameters
+    ----------
+    of : list of coordinates
+        The coordinates, ``joint`` or ``'joint.number'``, in the order of x and τ.
+    """
+
+    place: ClassVar[str] = "joints"
+
+    of: AnyCoordinates = dataclasses.field(kw_only=False)
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """Its coordinates."""
+        return tuple(Term("of", coordinate, 1.0) for coordinate in self.of)
+
+    def coordinates(self, joints: "Mapping[str, Joint]") -> list[CoordinateUse]:
+        """Its coordinates, by joint and number."""
+        return [coordinate_of(coordinate, joints) for coordinate in self.of]
 
 
 def loaded_by_reactions(forces: Iterable[Force]) -> list[str]:

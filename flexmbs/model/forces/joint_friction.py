@@ -6,11 +6,11 @@ from pydantic import model_validator
 
 from flexmbs.declaration import NestedError, Problem
 from flexmbs.law_kernel import Row, nonlinear_law
-from flexmbs.model.fields import Nonnegative, OptionalPositive, Positive
+from flexmbs.model.fields import Nonnegative, OptionalNonnegative, OptionalPositive, Positive
 from flexmbs.model.forces.force import JointForce
 
 CHORD = 0.6  # fraction of the secant slope: from 0.5 on Newton's method does not oscillate about sticking
-COULOMB, STATIC, STRIBECK, VISCOUS, REGULARIZATION = range(5)  # indices in p
+COULOMB, STATIC, STRIBECK, VISCOUS, REGULARIZATION, REVERSE = range(6)  # indices in p
 
 
 @nonlinear_law
@@ -19,6 +19,8 @@ def friction(p, u, x, out):
     v = x[2]
     y = v / p[STRIBECK]
     size = p[COULOMB] + (p[STATIC] - p[COULOMB]) * math.exp(-y * y)
+    if v < 0.0:
+        size += p[REVERSE] - p[COULOMB]
     out[0] = -size * math.tanh(v / p[REGULARIZATION]) - p[VISCOUS] * v
     out[1] = out[0]
 
@@ -29,7 +31,7 @@ def friction_slopes(p, u, x, out):
     v = x[2]
     stribeck = v / p[STRIBECK]
     rise = (p[STATIC] - p[COULOMB]) * math.exp(-stribeck * stribeck)
-    size = p[COULOMB] + rise
+    size = (p[COULOMB] if v >= 0.0 else p[REVERSE]) + rise
     vr = p[REGULARIZATION]
     y = v / vr
     if abs(y) < 1e-4:
@@ -51,6 +53,8 @@ class JointFriction(JointForce, kind="joint-friction"):
     ----------
     coulomb : float [N or N m]
         Coulomb friction F_c.
+    reverse : float or None [N or N m]
+        Coulomb friction at negative rates where it is another one; None: F_c.
     static : float or None [N or N m]
         Static friction F_s ≥ F_c; None: F_c.
     stribeck_velocity : float or None [m/s or rad/s]
@@ -73,6 +77,7 @@ class JointFriction(JointForce, kind="joint-friction"):
     """
 
     coulomb: Nonnegative
+    reverse: OptionalNonnegative = None
     static: OptionalPositive = None
     stribeck_velocity: OptionalPositive = None
     viscous: Nonnegative = 0.0
@@ -85,11 +90,14 @@ class JointFriction(JointForce, kind="joint-friction"):
         if (self.static is None) != (self.stribeck_velocity is None):
             missing = "static" if self.static is None else "stribeck_velocity"
             raise NestedError([Problem((missing,), "is missing; static and stribeck_velocity must be given together")])
+        if self.reverse is not None and self.static is not None:
+            raise NestedError([Problem(("reverse",), "goes with Coulomb and viscous friction alone; omit static")])
         return self
 
     def row(self) -> Row:
         static = self.coulomb if self.static is None else self.static
-        return Row(friction, (self.coulomb, static, self.stribeck_velocity or 1.0, self.viscous, self.regularization))
+        reverse = self.coulomb if self.reverse is None else self.reverse
+        return Row(friction, (self.coulomb, static, self.stribeck_velocity or 1.0, self.viscous, self.regularization, reverse))
 
     def warnings(self) -> list[Problem]:
         if self.stribeck_velocity is None or self.regularization < 0.5 * self.stribeck_velocity:

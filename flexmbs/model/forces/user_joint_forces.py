@@ -1,0 +1,53 @@
+"""Forces on several joint coordinates by a user function of all of them."""
+
+import dataclasses
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from flexmbs.law_kernel import Row, law_kernel
+from flexmbs.model.forces.force import OnJoints
+from flexmbs.model.functions import UserFunction, function_of
+
+JointsFunction = Annotated[UserFunction, AfterValidator(function_of(3, "f(t, x, v) -> Q, one for each coordinate"))]
+
+
+@law_kernel
+def as_given(p, u, x, out):
+    """τ = u, p = (n,)"""
+    for a in range(int(p[0])):
+        out[a] = u[a]
+
+
+class UserJointForces(OnJoints, kind="user-joint-forces"):
+    """Generalized forces Q = f(t, x, v) on several joint coordinates by a user function of all of them: controllers of a whole
+    machine, cables and tendons over several joints, load maps.
+
+    Its results must depend on its arguments alone: integrators call it at trial states and in rejected steps.
+    Source: docs/theory.md, section 39.
+
+    Parameters
+    ----------
+    function : function
+        ``function(t, x, v)`` returns Q, one number for each coordinate (N or N m), for time t, coordinates x (n) and rates v (n).
+
+    Examples
+    --------
+    >>> import numpy as np, flexmbs as fm
+    >>> model = fm.Model("finger", gravity=(0, 0, 0))
+    >>> link = {"mass": 0.1, "com": (0.02, 0, 0), "inertia": (1e-5, 1e-4, 1e-4), "frames": {"tip": (0.04, 0, 0)}}
+    >>> first, second = (model.add(fm.RigidBody(name, **link)) for name in ("first", "second"))
+    >>> base = model.add(fm.Revolute("base", model.ground, first, axis="z"))
+    >>> knuckle = model.add(fm.Revolute("knuckle", first["tip"], second, axis="z"))
+    >>> radii = np.array([0.010, 0.005])  # of the pulleys: the tendon is L = r · x long
+    >>> def tendon(t, x, v):
+    ...     return -radii * (2000.0 * (radii @ x - 1e-3) + 5.0 * (radii @ v))
+    >>> cable = model.add(fm.UserJointForces("tendon", [base, knuckle], tendon))
+    >>> fm.matrices(model).forces.Q_e["tendon"].round(6).tolist()  # tension 2 N on both pulleys
+    [0.02, 0.01]
+    """
+
+    function: JointsFunction = dataclasses.field(kw_only=False)
+
+    def row(self) -> Row:
+        return Row(as_given, (float(len(self.of)),), laws=(self.function,), gives=len(self.of))
