@@ -7,9 +7,16 @@ from typing import Any
 from flexmbs.declaration import Declaration
 
 WIDTH, INDENT = 100, "      "
+LINK = "turn = [0.0, 0.0, 1.0], mass = 2.0, first_moment = [0.5, 0.0, 0.0], inertia = [0.0, 0.2, 0.2]"
+ROBOT = (
+    f'{{ links = [{{ coordinate = "hinge", parent = -1, {LINK} }}, '
+    f'{{ coordinate = "elbow", parent = 0, position = [0.5, 0.0, 0.0], {LINK} }}] }}'
+)
+PATH = '{ kind = "quintic", q0 = [0.0, 0.5], q1 = [1.0, 0.0], duration = 2.0 }'
 EXAMPLES = {
     "frame": '"link/tip"', "joint": '"hinge"', "direction": '"z"', "coordinate": '"hinge"', "float": "0.5",
-    "float or None": "0.5", "law": "-20.0",
+    "float or None": "0.5", "law": "-20.0", "float, floats": "0.5", "robot": ROBOT, "path of coordinates": PATH,
+    "controller": f'{{ kind = "pd-gravity", robot = {ROBOT}, path = {PATH}, kp = 100.0, kd = 20.0 }}',
     "function": '"my_module:function"', "function or 'module:name'": '"my_module:function"', "floats": "[0.0, 0.5, 1.0, 1.5]",
     "2 floats": "[0.1, 0.2]", "3 floats": "[0.1, 0.0, 0.0]", "6 floats": "[1e6, 1e6, 1e6, 1e3, 1e3, 1e3]",
     "3, 6 or 3×3 floats": "[0.01, 0.02, 0.02]", "law of time, float or function": "0.5",
@@ -22,7 +29,9 @@ EXAMPLES = {
 OTHER = {  # where two keys of one kind must differ, or a value has bounds of its own
     "first": '"hinge"', "second": '"elbow"', "child": '"arm/hub"', "frame_b": '"arm/hub"', "rack": '"slider"', "nut": '"slider"',
     "lower": "-10.0", "upper": "10.0", "file": '"link.h5"', "normal": '"y"', "sample_time": "0.001", "carrier": '"arm"',
-    "count": "64", "covectors": "[[0.0, 1.0, 0.0, 0.0, 0.0, 0.0]]",
+    "count": "64", "amplitudes": "[0.25, 0.25, 0.25, 0.25]",
+    "knots": "[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]",
+    "coefficients": "[[0.0], [0.0], [0.0], [1.0], [1.0], [1.0]]", "covectors": "[[0.0, 1.0, 0.0, 0.0, 0.0, 0.0]]",
 }  # fmt: skip
 MORE = {
     "flexible": ("file",),

@@ -54,6 +54,8 @@ def all_kinds() -> Families:
     from flexmbs.integrators import INTEGRATORS
     from flexmbs.model.bodies import Body
     from flexmbs.model.contacts import Contact
+    from flexmbs.model.control.controllers import PathController
+    from flexmbs.model.control.paths import DeclaredPath
     from flexmbs.model.couplings import Coupling
     from flexmbs.model.drives import Drive
     from flexmbs.model.forces import Force
@@ -66,6 +68,7 @@ def all_kinds() -> Families:
     declared: dict[str, Any] = {
         "bodies": Body, "joints": Joint, "motions": Motion, "forces": Force, "drives": Drive, "laws": TimeLaw,
         "joint-laws": JointLaw, "couplings": Coupling, "contacts": Contact, "rotors": RotorInertia,
+        "controllers": PathController, "paths": DeclaredPath,
     }  # fmt: skip
     families: Families = {family: dict(base.kinds) for family, base in declared.items()}
     return families | {"formalisms": dict(FORMALISMS), "integrators": dict(INTEGRATORS), "reductions": dict(REDUCTIONS)}

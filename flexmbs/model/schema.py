@@ -12,6 +12,9 @@ from typing import Any
 from flexmbs.declaration import Declaration
 from flexmbs.model import fields
 from flexmbs.model.contact_laws import ContactLaw
+from flexmbs.model.control.controllers import PathController
+from flexmbs.model.control.paths import DeclaredPath
+from flexmbs.model.control.rigid_terms import LinkTerms, RigidTerms, SpinTerms
 from flexmbs.model.frames import Frame
 from flexmbs.model.laws import JointLaw, TimeLaw
 from flexmbs.model.model import SECTIONS, Header
@@ -61,6 +64,9 @@ TYPES: dict[str, Schema] = {  # by the type that a declaration states, without u
     "3 laws of time or floats": {"type": "array", "items": LAW_OF_TIME, "minItems": 3, "maxItems": 3},
     "law": {"anyOf": [NUMBER, FUNCTION, family("law")]}, "contact law": family("contact law"),
     "motions": {"type": "array", "items": family("motion"), "minItems": 1},
+    "controller": family("controller"), "path of coordinates": family("path of coordinates"), "robot": family("robot"),
+    "list of links": {"type": "array", "items": family("link"), "minItems": 1},
+    "list of rotors": {"type": "array", "items": family("rotor")},
 }  # fmt: skip
 IN_MEMORY = "FlexibleBodyData"  # what a file cannot hold
 BOUNDS: dict[Callable[..., Any], Schema] = {
@@ -69,7 +75,10 @@ BOUNDS: dict[Callable[..., Any], Schema] = {
 }  # fmt: skip
 LAWS: dict[str, tuple[type[Declaration], ...]] = {
     "law of time": (TimeLaw,), "law": (JointLaw, TimeLaw), "contact law": (ContactLaw,), "motion": (Motion,),
+    "controller": (PathController,), "path of coordinates": (DeclaredPath,),
 }  # fmt: skip
+
+RECORDS: dict[str, type[Declaration]] = {"frame": Frame, "robot": RigidTerms, "link": LinkTerms, "rotor": SpinTerms}
 
 
 def model_schema() -> Schema:
@@ -78,11 +87,12 @@ def model_schema() -> Schema:
     kinds = {name: {kind: cls for base in bases for kind, cls in base.kinds.items()} for name, bases in families.items()}
     sections = {name: {"type": "object", "additionalProperties": family(name)} for name in SECTIONS}
     top = record(Header)
+    defined = {name: record(cls) for name, cls in RECORDS.items()} | {name: one_of_kinds(found) for name, found in kinds.items()}
     return {
         "$schema": DRAFT, "title": "Model of flexmbs", "type": "object", "additionalProperties": False,
         "required": ["format", "name"],
         "properties": {"format": {"const": FORMAT}, **top["properties"], **sections, "run": record(Run)},
-        "$defs": {"frame": record(Frame)} | {name: one_of_kinds(found) for name, found in kinds.items()},
+        "$defs": defined,
     }  # fmt: skip
 
 

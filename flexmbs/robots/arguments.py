@@ -1,7 +1,7 @@
 """Arguments of robots, and copies of models."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,12 +9,10 @@ from numpy.typing import ArrayLike
 from flexmbs.api.model import Model
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
-from flexmbs.model.fields import index
+from flexmbs.model.arguments import checked_kind, real_array
 from flexmbs.model.frames import Frame, frame
 from flexmbs.model.model import SECTIONS
 from flexmbs.robots.links import Motor
-
-T = TypeVar("T")
 
 
 def copy_of(model: Model) -> Model:
@@ -24,42 +22,6 @@ def copy_of(model: Model) -> Model:
     for section in SECTIONS:
         made.items(section).update(model.items(section))
     return made
-
-
-def real_array(key: str, value: Any, *, finite: bool = True) -> np.ndarray:
-    """A new array of numbers. Raises `InputError`."""
-    try:
-        found = np.array(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{key}: must be numbers, not {shown(value)}") from None
-    if found.dtype.kind not in "fiu":
-        raise InputError(f"{key}: must be numbers, not {shown(value)}")
-    if finite and not np.isfinite(found).all():
-        raise InputError(f"{key}: must be finite")
-    return found.astype(float)
-
-
-def checked(key: str, check: Callable[[Any], T], value: Any) -> T:
-    """The value validated by a field check. Raises `InputError`."""
-    try:
-        return check(value)
-    except ValueError as error:
-        raise InputError(f"{key}: {error}") from None
-
-
-def checked_kind(key: str, kind: type[Any], value: Any) -> Any:
-    """The value, an instance of a class. Raises `InputError`."""
-    if not isinstance(value, kind):
-        raise InputError(f"{key}: must be of the class {kind.__name__}, not {shown(value)}")
-    return value
-
-
-def checked_count(key: str, value: Any, least: int = 1) -> int:
-    """A whole number. Raises `InputError`."""
-    found = checked(key, index, value)
-    if found < least:
-        raise InputError(f"{key}: must be a whole number >= {least}, not {found}")
-    return found
 
 
 def by_joint(key: str, value: Any, model: Model) -> dict[str, Any]:

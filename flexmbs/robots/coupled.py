@@ -8,9 +8,9 @@ from scipy.linalg import qr, solve_triangular
 
 from flexmbs.api.model import Model
 from flexmbs.errors import InputError
+from flexmbs.model.control.tree import Coordinate
 from flexmbs.model.couplings import ConstantCoupling
 from flexmbs.model.laws import Constant
-from flexmbs.robots.tree import Coordinate
 
 INDEPENDENT = 1e-10  # of the largest pivot
 

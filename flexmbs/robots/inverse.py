@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from flexmbs.robots.motion import jacobian, pose_of, poses
-from flexmbs.robots.tree import Place, Tree
+from flexmbs.model.control.motion import jacobian, pose_of, poses
+from flexmbs.model.control.tree import Place, Tree
 
 FIRST_DAMPING, LEAST_DAMPING = 1e-2, 1e-13
 LESS, MORE = 0.1, 4.0

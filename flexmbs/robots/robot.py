@@ -13,7 +13,12 @@ from numpy.typing import ArrayLike
 from flexmbs.api.model import Model
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
+from flexmbs.model.arguments import checked, checked_count, checked_kind, real_array
 from flexmbs.model.bodies import Body
+from flexmbs.model.control.motion import homogeneous, jacobian, pose_of, poses
+from flexmbs.model.control.rigid_terms import RigidTerms
+from flexmbs.model.control.terms import accelerations
+from flexmbs.model.control.tree import Place, Tree
 from flexmbs.model.fields import positive, switch
 from flexmbs.model.frames import FrameRef, frame_ref
 from flexmbs.model.joints import Fixed
@@ -22,27 +27,15 @@ from flexmbs.report.start import model_view
 from flexmbs.report.view import View
 from flexmbs.report.view import shown as shown_page
 from flexmbs.results.state import State, state
-from flexmbs.robots import terms
-from flexmbs.robots.arguments import (
-    checked,
-    checked_count,
-    checked_kind,
-    copy_of,
-    given_frame,
-    given_limits,
-    given_motors,
-    given_poses,
-    real_array,
-)
+from flexmbs.robots.arguments import copy_of, given_frame, given_limits, given_motors, given_poses
 from flexmbs.robots.coupled import couplings_of
 from flexmbs.robots.dh import BASE, dh_model, joint_name, table_rows
 from flexmbs.robots.euler import euler_rates
 from flexmbs.robots.flexible import with_flexible_links
 from flexmbs.robots.inverse import Found, Task, solve
 from flexmbs.robots.links import Motor
-from flexmbs.robots.motion import homogeneous, jacobian, pose_of, poses
 from flexmbs.robots.solids import solids_of
-from flexmbs.robots.tree import Place, Tree, tree_of
+from flexmbs.robots.tree import tree_of
 from flexmbs.robots.urdf import urdf_model
 from flexmbs.robots.urdf_read import read_urdf
 from flexmbs.robots.visuals import Visual
@@ -82,6 +75,7 @@ class Robot:
     tool: FrameRef
     limits: np.ndarray
     motors: Mapping[str, Motor]
+    rigid_terms: RigidTerms
     visuals: tuple[Visual, ...]
 
     def __init__(
@@ -98,8 +92,8 @@ class Robot:
         self.tool = self._ref(tool) if tool is not None else self.tool
         free, none, known = (-np.inf, np.inf), Motor(), given_limits(limits, model)
         self._chosen = chosen = [self.motors.get(c.joint, none) for c in self.tree.coordinates]
-        self._armature = np.array([m.gear**2 * m.inertia for m in chosen])
-        self._friction = np.array([(m.gear**2 * m.viscous, *(abs(m.gear) * T for T in m.coulomb)) for m in chosen]).reshape(-1, 3)
+        friction = np.array([(m.gear**2 * m.viscous, *(abs(m.gear) * T for T in m.coulomb)) for m in chosen]).reshape(-1, 3)
+        self.rigid_terms = RigidTerms.of(self.tree, np.array([m.gear**2 * m.inertia for m in chosen]), friction)
         self.limits = np.array([known.get(c.joint, free) for c in self.tree.coordinates], float).reshape(-1, 2)
 
     @classmethod
@@ -256,29 +250,26 @@ class Robot:
 
     def mass_matrix(self, q: ArrayLike) -> np.ndarray:
         """D (..., n, n) of the tree, symmetric positive definite, with the motors' inertia G²J on its diagonal."""
-        return terms.mass_matrix(self.tree, self._q(q)) + np.diag(self._armature)
+        return self.rigid_terms.mass_matrix(self._q(q))
 
     def coriolis_matrix(self, q: ArrayLike, qd: ArrayLike) -> np.ndarray:
         """C (..., n, n) of Christoffel's symbols: C q̇ are the velocity forces, Ḋ − 2C is skew."""
-        return terms.coriolis_matrix(self.tree, *self._states(q, qd))
+        return self.rigid_terms.coriolis_matrix(*self._states(q, qd))
 
     def gravity_forces(self, q: ArrayLike) -> np.ndarray:
         """g (..., n): joint forces that balance gravity at rest."""
-        return terms.gravity_forces(self.tree, self._q(q))
+        return self.rigid_terms.gravity_forces(self._q(q))
 
     def friction(self, qd: ArrayLike) -> np.ndarray:
         """|G|(|G| B q̇ + T) (..., n) of the motors; zero at rest."""
-        rate = self._q(qd, "qd")
-        viscous, up, down = self._friction.T
-        return np.asarray(viscous * rate + up * (rate > 0.0) + down * (rate < 0.0))
+        return self.rigid_terms.friction(self._q(qd, "qd"))
 
     def inverse_dynamics(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> np.ndarray:
         """τ (..., n) for a motion: recursive Newton–Euler sweeps, motor inertia and friction.
 
         Forces at which couplings carry nothing; with q̇ = N u all τ with the same Nᵀτ make the same motion.
         """
-        q, qd, qdd = self._states(q, qd, qdd)
-        return terms.newton_euler(self.tree, q, qd, qdd) + self._armature * qdd + self.friction(qd)
+        return self.rigid_terms.inverse_dynamics(*self._states(q, qd, qdd))
 
     def forward_dynamics(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> np.ndarray:
         """q̈ (..., n) of joint forces τ: D q̈ = τ − C q̇ − g − friction. Raises `SolverError` if D is singular.
@@ -289,7 +280,7 @@ class Robot:
         needed = self.inverse_dynamics(q, qd, np.zeros_like(q))
         N = self._coupled.N
         names = [self.coordinates[k] for k in self._coupled.independent]
-        return np.asarray(terms.accelerations(N.T @ self.mass_matrix(q) @ N, (tau - needed) @ N, names) @ N.T)
+        return np.asarray(accelerations(N.T @ self.mass_matrix(q) @ N, (tau - needed) @ N, names) @ N.T)
 
     def state(self, q: ArrayLike, qd: ArrayLike | None = None, qdd: ArrayLike | None = None) -> State:
         """The model's `State` at coordinates q (n,), rates and accelerations, for all analyses of the model."""

@@ -5,11 +5,9 @@ from typing import NamedTuple, final
 import numpy as np
 
 from flexmbs.errors import InputError
+from flexmbs.model.arguments import checked, checked_kind, real_array
+from flexmbs.model.control.paths import ROUND_OFF, DelayedPath, Motion, Path
 from flexmbs.model.fields import number
-from flexmbs.robots.arguments import checked, checked_kind, real_array
-from flexmbs.robots.paths import Motion, Path
-
-ROUND_OFF = 1e-9
 
 
 class Shaper(NamedTuple):
@@ -56,16 +54,21 @@ class Shaped(Path):
         for shaper in shapers:
             A, t = _impulses(shaper)
             amplitudes, times = np.outer(amplitudes, A).ravel(), np.add.outer(times, t).ravel()
-        self._path, self._terms = checked_kind("path", Path, path), tuple(zip(amplitudes.tolist(), times.tolist()))
-        self.start, self.end = path.start, path.end + float(times.max())
+        self._path = DelayedPath(path, amplitudes, times)
 
     @property
     def n(self) -> int:
         return self._path.n
 
+    @property
+    def span(self) -> tuple[float, float]:
+        return self._path.span
+
+    def declared(self) -> DelayedPath:
+        return self._path
+
     def at(self, t: float) -> Motion:
-        parts = [(A, self._path.at(t - delay)) for A, delay in self._terms]
-        return Motion(*(np.asarray(sum(A * motion[i] for A, motion in parts)) for i in range(3)))
+        return self._path.at(t)
 
 
 def _impulses(shaper: Shaper) -> tuple[np.ndarray, np.ndarray]:

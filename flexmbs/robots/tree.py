@@ -13,62 +13,10 @@ from flexmbs.api.model import Model
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.bodies import Body, BodyWithFrames, FlexibleBody, PointMass, RigidBody
+from flexmbs.model.control.tree import Coordinate, Place, Tree, TreeRotors
 from flexmbs.model.frames import GROUND, Frame, FrameRef
 from flexmbs.model.motions import Motion
 from flexmbs.system.topology import PrimaryJoint, topology
-
-
-class Place(NamedTuple):
-    """A pose fixed on a node (−1 for the ground): x = R x' + o."""
-
-    node: int
-    R: np.ndarray  # (3, 3)
-    x: np.ndarray  # (3,)
-
-    def then(self, R: np.ndarray, x: np.ndarray) -> "Place":
-        """This pose followed by a constant pose."""
-        return Place(self.node, self.R @ R, self.x + self.R @ x)
-
-
-class Coordinate(NamedTuple):
-    """One coordinate of a joint, by its index."""
-
-    joint: str
-    number: int
-
-
-class TreeRotors(NamedTuple):
-    """Rotors of the model: n² I (n,) by coordinate; coordinate, node of the carrier (r,) and n I a (r, 3) of gyroscopic ones."""
-
-    reflected: np.ndarray
-    coordinate: np.ndarray
-    node: np.ndarray
-    spin: np.ndarray
-
-
-class Tree(NamedTuple):
-    """n axes in the order of the tree, a parent before its children; lengths in m, masses in kg.
-
-    above[m, k] = 1 where axis k moves node m.
-    """
-
-    coordinates: tuple[Coordinate, ...]
-    parent: np.ndarray  # (n,) node that supports the axis, −1 for the ground
-    above: np.ndarray  # (n, n)
-    R: np.ndarray  # (n, 3, 3) pose of the axis' frame in its parent node
-    x: np.ndarray  # (n, 3)
-    RK: np.ndarray  # (n, 3, 3) R ñ and
-    RKK: np.ndarray  # (n, 3, 3) R ñ² of the unit axes n of rotations
-    Rd: np.ndarray  # (n, 3) R d
-    turn: np.ndarray  # (n, 3) rotation vector per unit coordinate
-    slide: np.ndarray  # (n, 3) displacement per unit coordinate
-    mass: np.ndarray  # (n,)
-    first: np.ndarray  # (n, 3) ∫x dm from the node, node axes
-    inertia: np.ndarray  # (n, 3, 3) about the node, node axes
-    gravity: np.ndarray  # (3,)
-    rotors: TreeRotors
-    frames: Mapping[FrameRef, Place]
-    before: Mapping[str, str]  # body → the one that supports it
 
 
 class _Inertia(NamedTuple):

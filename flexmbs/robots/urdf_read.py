@@ -14,12 +14,12 @@ from scipy.spatial.transform import Rotation
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError, ModelWarning
 from flexmbs.files.paths import file_path
+from flexmbs.model.arguments import checked
 from flexmbs.model.bodies import inertia_matrix
 from flexmbs.model.fields import name as checked_name
 from flexmbs.model.fields import switch
 from flexmbs.model.frames import GROUND, Frame
 from flexmbs.model.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
-from flexmbs.robots.arguments import checked
 from flexmbs.robots.links import Motor
 from flexmbs.robots.visuals import Visual, visual_path
 from flexmbs.robots.xml_tree import Element, numbers, read_xml

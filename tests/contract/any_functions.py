@@ -5,6 +5,8 @@ import math
 import numba
 import numpy as np
 
+from flexmbs.robots import Controller
+
 ROD = 0.8  # m
 
 
@@ -85,6 +87,18 @@ def together(t, x, v):
 @numba.njit
 def jitted_together(t, x, v):
     return -2.0 * np.tanh(x) - 0.3 * v + 0.1 * x.sum()
+
+
+class Together(Controller):
+    """A controller of any coordinates."""
+
+    def forces(self, t, q, qd):
+        return np.array(together(t, q, qd)) - 0.1 * qd
+
+    def __eq__(self, other):
+        return isinstance(other, Together)
+
+    __hash__ = object.__hash__
 
 
 def rod(t, x, A):

@@ -501,6 +501,9 @@ def _add_force(model: fm.Model, name: str, rng: Random, kind: str = "") -> None:
     if issubclass(Force.kinds[kind], OnJoints):
         if able:
             some = [f"{j}.{v}" for j, v in (able[k] for k in rng.permutation(len(able))[: int(rng.integers(1, 6))])]
+            if kind == "robot-control":
+                model.add(fm.RobotControl(name, some, given.Together()))
+                return
             model.add(fm.UserJointForces(name, some, [given.together, given.jitted_together][int(rng.integers(2))]))
         return
     two = _two(model, rng, points=kind == "frame-force")

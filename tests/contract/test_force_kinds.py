@@ -5,6 +5,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from any_functions import Together
 from samples import GRAVITY, difference, flexible, rigid, some_frame, some_joint, state, two_bodies
 from scipy.interpolate import PchipInterpolator
 from scipy.spatial.transform import Rotation
@@ -370,6 +371,7 @@ def every_force():
         fm.WheelCreep("creep", A, B, radius=0.4, along=60.0, across=40.0, friction=0.5, load=30.0, trail=0.1),
         fm.WheelCreep("tread", A, B, radius=2.0, along=60.0, across=40.0, friction=0.5, stiffness=30.0, damping=2.0, normal="x"),
         fm.JointFriction("rub", "base", **FRICTION),
+        fm.RobotControl("control", ["hinge.1", "base"], Together()),
         fm.UserJointForces("cable", ["base", "hinge.0"], lambda t, x, v: (-9.0 * x[1] - 2.0 * v[0], 4.0 * x[0] * v[1])),
     ]
 

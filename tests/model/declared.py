@@ -1,5 +1,7 @@
 """Shared by the tests of declarations: bodies, a model with everything in it, and the problems of bad input."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import user_functions
@@ -100,6 +102,10 @@ def _add_forces(model: fm.Model) -> None:
     model.add(fm.Bushing("bushing", "b 4", "b 5", k=(1, 2, 3, 4, 5, 6)))
     model.add(fm.UserForce("wind", "b 6/end", user_functions.wind))
     model.add(fm.UserForce("brake", "b 6/end", user_functions.braked, reads=["hinge 0", "hinge 3"]))
+    arm = fm.Robot.from_dh([{"a": 0.4, "mass": 2.0, "com": (-0.2, 0, 0), "inertia": (0, 0.03, 0.03)}])
+    links = [dataclasses.replace(arm.rigid_terms.links[0], coordinate="hinge 0")]
+    hold = fm.robots.PDGravity(dataclasses.replace(arm.rigid_terms, links=links), fm.robots.Quintic([0.1], [0.4], 1.0), 10, 2)
+    model.add(fm.RobotControl("control", ["hinge 0"], hold))
     model.add(fm.UserJointForces("cable", ["hinge 0", "hinge 1.1"], user_functions.cable))
     model.add(fm.WheelCreep("tyre", "ground/wall", "b 6", radius=0.3, along=9e4, across=8e4, friction=0.9, stiffness=2e5))
     model.add(fm.RotorInertia("rotor", "hinge 0", inertia=1e-4, ratio=-1 / 3, axis=(1, 2, 3)))

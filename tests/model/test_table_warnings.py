@@ -77,7 +77,7 @@ def test_a_driven_table_reports_where_it_starts_or_stops_at_once() -> None:
 
 
 def test_the_splines_of_a_path_that_rests_at_its_ends_are_not_reported() -> None:
-    from flexmbs.robots.paths import Quintic
+    from flexmbs.robots import Quintic
 
     (law,) = Quintic([0.0], [math.pi], 1.0).tables(0.01)
     assert turning(fm.Drive("motor", "axle", law)) == []

@@ -2,12 +2,15 @@
 
 import warnings
 from collections.abc import Callable
-from typing import final
+from pathlib import Path as File
+from typing import Any, final
 
 import numpy as np
 import pytest
 
 import flexmbs as fm
+from flexmbs.model.control.controllers import PathController
+from flexmbs.model.control.paths import DeclaredPath
 from flexmbs.robots import (
     ComputedTorque,
     Controller,
@@ -21,6 +24,7 @@ from flexmbs.robots import (
     Quintic,
     Shaped,
     Shaper,
+    SplinePath,
     Trapezoid,
     controlled,
     puma560,
@@ -173,13 +177,74 @@ def test_pd_with_gravity_comes_to_rest_at_its_goal() -> None:
     np.testing.assert_allclose(run.joint("joint1").effort[-1, 0], robot.gravity_forces(A)[0], rtol=1e-9)
 
 
-def test_a_model_file_does_not_hold_a_controller() -> None:
-    robot = arm()
-    model = controlled(robot, PDGravity(robot, Quintic(A, A, 1.0), kp=100.0, kd=10.0))
-    with pytest.raises(fm.InputError, match=r"^a model file does not hold a robot's controller; save robot\.model") as error:
+def every_path() -> dict[str, Path]:
+    """One of each kind, from A to B."""
+    return {
+        "quintic": Quintic(A, B, 0.3, v1=(0.1, 0.2), a0=0.5, start=0.01),
+        "trapezoid": Trapezoid(A, B, rate=(np.inf, 2.0), acceleration=30.0),
+        "spline": SplinePath([0.0] * 6 + [0.3] * 6, [A] * 3 + [B] * 3),
+        "shaped": Shaped(Quintic(A, B, 0.2), zero_vibration_derivative(20.0, 0.1)),
+    }
+
+
+def test_every_kind_of_controller_and_path_is_here() -> None:
+    assert set(every_path()) == set(DeclaredPath.kinds)
+    assert {kind.kind for kind in CONTROLLERS} == set(PathController.kinds)
+
+
+CONTROLLERS = (ComputedTorque, PDGravity, PDFeedforward)
+
+
+@pytest.mark.parametrize("controller", CONTROLLERS)
+@pytest.mark.parametrize("path", every_path())
+def test_model_files_hold_controlled_robots(controller: type[Any], path: str, tmp_path: File) -> None:
+    """Written and read again they are the same model, with the same forces to the last bit, as are `parameters` of the gains."""
+    motors = {"joint1": Motor(inertia=2e-4, gear=-50.0, viscous=1e-3, coulomb=(0.02, -0.03)), "joint2": Motor(viscous=0.1)}
+    robot = fm.Robot(arm().model, motors=motors)
+    robot.model.add(fm.RotorInertia("fan", "joint2", inertia=1e-3, ratio=3.0, axis="z"))
+    robot = fm.Robot(robot.model, motors=motors)
+    model = controlled(robot.started(A), controller(robot, every_path()[path], kp=(100.0, 80.0), kd=7.0))
+    model.save(tmp_path / "arm.toml")
+    again = fm.load(tmp_path / "arm.toml")
+    assert again == model
+    forces = [m.forces["control"].controller.forces(0.1, B, A) for m in (model, again)]
+    np.testing.assert_array_equal(*forces)
+    assert fm.state(again).sd.tolist() == fm.state(model).sd.tolist()
+    assert fm.parameters(again)["forces.control.controller.kp.1"] == 80.0
+
+
+def test_a_model_file_does_not_hold_a_controller_of_an_own_class() -> None:
+    model = controlled(arm(), Faulty(arm()))
+    with pytest.raises(fm.InputError, match=r"^a model file holds no controller of an own class; save robot\.model") as error:
         model.to_toml()
     assert len(error.value.problems) == 1
-    assert "motor joint1" in model.to_toml(complete=False)
+    assert "control" in model.to_toml(complete=False)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('kind = "pd-gravity"', 'kind = "pd"', r"controller.kind: unknown kind 'pd'; known: computed-torque"),
+        ("kp = 100.0", "kp = -1", "controller.kp: must be >= 0, not -1"),
+        ("kp = 100.0", "kp = [1, 2, 3]", "controller.kp: must be one number or 2, not 3 numbers"),
+        ("duration = 0.2", "duration = 0", "controller.path.duration: must be > 0"),
+        ("parent = 0", "parent = 1", "controller.robot.links.1.parent: must be below its own number 1, not 1"),
+        ("parent = 0", 'parent = "base"', "controller.robot.links.1.parent: must be a number, not 'base'"),
+        (
+            'of = ["joint1.0", "joint2.0"]',
+            'of = ["joint1.0"]',
+            "controller: its robot has the coordinates joint1.0, joint2.0, and",
+        ),
+        ('of = ["joint1.0", "joint2.0"]', 'of = ["joint1.0", "joint1"]', "controller: its robot has"),
+        ("joint2.0", "joint3.0", "of: no joint 'joint3'; did you mean"),
+    ],
+)
+def test_files_of_controlled_robots_that_are_wrong(old: str, new: str, message: str, tmp_path: File) -> None:
+    text = controlled(arm().started(A), PDGravity(arm(), Quintic(A, B, 0.2), kp=100.0, kd=10.0)).to_toml()
+    assert old in text
+    (tmp_path / "arm.toml").write_text(text.replace(old, new))
+    with pytest.raises(fm.InputError, match=rf"forces\.control\.{message}"):
+        fm.load(tmp_path / "arm.toml")
 
 
 def test_feedforward_follows_up_to_the_error_of_the_integrator() -> None:
@@ -371,21 +436,21 @@ def test_payload_is_carried_by_the_tool() -> None:
     [
         (lambda: Quintic(A, (1.0,), 1.0), "q0 and q1: must be as many numbers"),
         (lambda: Quintic(A, B, 0.0), "duration: must be > 0"),
-        (lambda: Trapezoid(A, B, rate=0.0, acceleration=1.0), "rate and acceleration: must be > 0"),
+        (lambda: Trapezoid(A, B, rate=0.0, acceleration=1.0), "rate: must be > 0, not 0"),
         (lambda: zero_vibration(-1.0), "shaper: frequency must be > 0 Hz"),
         (lambda: ComputedTorque(puma560(), Quintic(A, B, 1.0), 1.0, 1.0), "path: has 2 coordinates and the robot 6"),
-        (lambda: PDGravity(arm(), Quintic(A, B, 1.0), (1.0, -1.0), 1.0), "kp: must be one number >= 0 or 2 of them"),
+        (lambda: PDGravity(arm(), Quintic(A, B, 1.0), (1.0, -1.0), 1.0), "kp: must be >= 0, not -1"),
         (lambda: controlled(puma560(), PDGravity(arm(), Quintic(A, B, 1.0), 1.0, 1.0)), "controller: its coord"),
-        (lambda: Quintic(("0",), ("1",), 1.0), "q0: must be numbers"),
+        (lambda: Quintic(("0",), (1.0,), 1.0), "q0: must be a number, not '0'"),
         (lambda: Quintic(A, B, 1e300), r"duration: must be in 1e-100 … 1e\+100 s"),
-        (lambda: Quintic(A, B, 1.0, v0=(1.0, 2.0, 3.0)), r"v0: must be one number or 2, not the shape \(3,\)"),
+        (lambda: Quintic(A, B, 1.0, v0=(1.0, 2.0, 3.0)), r"v0: must be one number or 2, not 3 numbers"),
         (lambda: Quintic(A, B, 1.0, a1=np.nan), "a1: must be finite"),
         (lambda: Quintic(A, B, 1.0).at("now"), "t: must be a number"),  # type: ignore[arg-type]
         (lambda: Quintic(A, B, 1.0).table("now"), "times: must be numbers"),
         (lambda: Quintic(A, B, 1.0).tables(0.0), "step: must be > 0"),
         (lambda: Quintic(A, B, 1.0).tables(1e-9), "step: 1e-09 s divides the path of 1 s into more than 1000000 pieces"),
         (lambda: Trapezoid(A, B, rate=(1.0, 1.0, 1.0), acceleration=1.0), "rate: must be one number or 2"),
-        (lambda: Trapezoid(A, B, rate="fast", acceleration=1.0), "rate: must be numbers"),
+        (lambda: Trapezoid(A, B, rate="fast", acceleration=1.0), "rate: must be a number or a list of numbers, not 'fast'"),
         (lambda: Trapezoid(A, B, rate=1.0, acceleration=np.inf), "acceleration: must be finite"),
         (lambda: Line(puma560(), np.zeros(6), np.full((4, 4), np.nan), 1.0), "pose: must be finite"),
         (lambda: Line(puma560(), np.zeros(6), 2.0 * np.eye(4) - np.diag((0, 0, 0, 1)), 1.0), "pose: its upper left"),
@@ -396,8 +461,8 @@ def test_payload_is_carried_by_the_tool() -> None:
         (lambda: Shaped(STILL, Shaper((0.5, 0.5), (0.0,))), "shaper: must have as many times >= 0 as amplitudes"),
         (lambda: Shaped(STILL, Shaper((0.5, 0.4), (0.0, 1.0))), "shaper: must have .* whose sum is 1"),
         (lambda: Shaped(STILL, Shaper((0.5, 0.5), (0.0, -1.0))), "shaper: must have as many times >= 0"),
-        (lambda: PDGravity(arm(), Quintic(A, B, 1.0), np.zeros((30, 30)), 1.0), "kp: must be one number >= 0 or 2 of them"),
-        (lambda: PDGravity(arm(), Quintic(A, B, 1.0), "high", 1.0), "kp: must be numbers"),
+        (lambda: PDGravity(arm(), Quintic(A, B, 1.0), np.zeros((30, 30)), 1.0), "kp: must be a number or a list of numbers"),
+        (lambda: PDGravity(arm(), Quintic(A, B, 1.0), "high", 1.0), "kp: must be a number or a list of numbers, not 'high'"),
         (lambda: PDGravity(arm(), A, 1.0, 1.0), "path: must be of the class Path"),  # type: ignore[arg-type]
         (lambda: controlled(arm(), Quintic(A, B, 1.0)), "controller: must be of the class Controller"),  # type: ignore[arg-type]
         (lambda: Motor(coulomb=(1.0, 2.0)), r"coulomb: must be one number >= 0, or two for motion in \+ and −"),

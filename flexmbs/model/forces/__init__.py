@@ -18,6 +18,7 @@ from flexmbs.model.forces.loaded_friction import GuideFriction as GuideFriction
 from flexmbs.model.forces.loaded_friction import LoadedFriction as LoadedFriction
 from flexmbs.model.forces.loaded_friction import PinFriction as PinFriction
 from flexmbs.model.forces.point_spring import PointSpring as PointSpring
+from flexmbs.model.forces.robot_control import RobotControl as RobotControl
 from flexmbs.model.forces.user_force import UserForce as UserForce
 from flexmbs.model.forces.user_friction import UserFriction as UserFriction
 from flexmbs.model.forces.user_joint_forces import UserJointForces as UserJointForces

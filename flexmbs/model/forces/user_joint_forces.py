@@ -33,18 +33,18 @@ class UserJointForces(OnJoints, kind="user-joint-forces"):
 
     Examples
     --------
-    >>> import numpy as np, flexmbs as fm
+    >>> import flexmbs as fm
     >>> model = fm.Model("finger", gravity=(0, 0, 0))
     >>> link = {"mass": 0.1, "com": (0.02, 0, 0), "inertia": (1e-5, 1e-4, 1e-4), "frames": {"tip": (0.04, 0, 0)}}
     >>> first, second = (model.add(fm.RigidBody(name, **link)) for name in ("first", "second"))
     >>> base = model.add(fm.Revolute("base", model.ground, first, axis="z"))
     >>> knuckle = model.add(fm.Revolute("knuckle", first["tip"], second, axis="z"))
-    >>> radii = np.array([0.010, 0.005])  # of the pulleys: the tendon is L = r · x long
     >>> def tendon(t, x, v):
-    ...     return -radii * (2000.0 * (radii @ x - 1e-3) + 5.0 * (radii @ v))
+    ...     tension = 2.0 + 2000.0 * (0.010 * x[0] + 0.005 * x[1])  # N; pulleys of 10 and 5 mm
+    ...     return -0.010 * tension, -0.005 * tension
     >>> cable = model.add(fm.UserJointForces("tendon", [base, knuckle], tendon))
-    >>> fm.matrices(model).forces.Q_e["tendon"].round(6).tolist()  # tension 2 N on both pulleys
-    [0.02, 0.01]
+    >>> fm.matrices(model).forces.Q_e["tendon"].round(6).tolist()
+    [-0.02, -0.01]
     """
 
     function: JointsFunction = dataclasses.field(kw_only=False)

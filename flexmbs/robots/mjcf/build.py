@@ -10,9 +10,9 @@ import numpy as np
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.files.paths import file_path
+from flexmbs.model.arguments import checked, checked_kind
 from flexmbs.model.fields import switch
 from flexmbs.model.joints import Joint
-from flexmbs.robots.arguments import checked, checked_kind
 from flexmbs.robots.imported import Imported, Report
 from flexmbs.robots.mjcf.actuators import add_actuators
 from flexmbs.robots.mjcf.document import Defaults, read_document

@@ -11,6 +11,7 @@ from flexmbs.api.model import Model
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.files.paths import file_path
+from flexmbs.model.arguments import checked
 from flexmbs.model.bodies import RigidBody
 from flexmbs.model.contacts import JointLimit
 from flexmbs.model.couplings import LinearCoupling
@@ -20,7 +21,6 @@ from flexmbs.model.frames import GROUND, Frame, FrameRef
 from flexmbs.model.item import CoordinateUse
 from flexmbs.model.joints import Chain, Fixed, Free, Joint, Prismatic, Revolute, Screw, Spherical
 from flexmbs.model.motions import Rotate
-from flexmbs.robots.arguments import checked
 from flexmbs.robots.imported import Imported, Report, add_frame, free_name
 from flexmbs.robots.mjcf.inertia import Lump
 from flexmbs.robots.mjcf.values import Pose

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.robots.tree import Place, Tree
+from flexmbs.model.control.tree import Place, Tree
 
 NEXT, AFTER = np.array([1, 2, 0]), np.array([2, 0, 1])
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from flexmbs.errors import SolverError
-from flexmbs.robots.motion import axes, cross, poses
-from flexmbs.robots.tree import Tree
+from flexmbs.model.control.motion import axes, cross, poses
+from flexmbs.model.control.tree import Tree
 
 SINGULAR = 1e-14  # smallest eigenvalue of D scaled to unit diagonal
 

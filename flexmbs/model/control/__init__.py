@@ -1,0 +1,1 @@
+"""Controllers of whole robots as declarations: paths of joint coordinates, terms of rigid trees, laws of feedback."""

@@ -1,0 +1,433 @@
+"""Reference motions of the joint coordinates: values, rates and accelerations (n,) over time, and laws for drives and forces."""
+
+import abc
+import dataclasses
+import functools
+import math
+import numbers
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Any, NamedTuple, Self, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+from pydantic import BeforeValidator, model_validator
+from scipy.interpolate import BSpline
+
+from flexmbs.declaration import Declaration, NestedError, Problem, shown
+from flexmbs.errors import InputError
+from flexmbs.model.arguments import checked, real_array
+from flexmbs.model.fields import AnyVector, Number, items, number, positive, vector
+from flexmbs.model.laws import Function, SmoothStep, Table, TimeLaw
+
+QUINTIC = 5
+MOST_STEPS = 1_000_000
+NO_WAY = 1e-150  # m, rad: a coordinate that moves less is at rest
+SHORTEST = 1e-100  # s
+ROUND_OFF = 1e-9
+
+
+class Motion(NamedTuple):
+    """Coordinates, rates and accelerations (n,) at one time."""
+
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+
+
+class Path(abc.ABC):
+    """A motion of n coordinates; it rests before ``start`` and after ``end`` (s)."""
+
+    @property
+    @abc.abstractmethod
+    def n(self) -> int:
+        """Number of coordinates."""
+
+    @property
+    @abc.abstractmethod
+    def span(self) -> tuple[float, float]:
+        """Start and end (s)."""
+
+    @property
+    def start(self) -> float:
+        """Start (s)."""
+        return self.span[0]
+
+    @property
+    def end(self) -> float:
+        """End (s)."""
+        return self.span[1]
+
+    @abc.abstractmethod
+    def at(self, t: float) -> Motion:
+        """Coordinates, rates and accelerations at time t (s)."""
+
+    def declared(self) -> "Path":
+        """The same path as a declaration, which model files hold, where it has one."""
+        return self
+
+    def table(self, times: ArrayLike) -> Motion:
+        """Coordinates, rates and accelerations (nt, n) at many times."""
+        rows = [self.at(float(t)) for t in real_array("times", times).ravel()]
+        return Motion(*(np.array([row[k] for row in rows]).reshape(-1, self.n) for k in range(3)))
+
+    def laws(self) -> tuple[TimeLaw, ...]:
+        """A law of time per coordinate, for drives and references of controllers: functions of this path."""
+        return tuple(Function(functools.partial(_component, self, i)) for i in range(self.n))
+
+    def tables(self, step: float) -> tuple[Table, ...]:
+        """Cubic splines through the path every ``step`` (s), one per coordinate: laws that can be saved in model files.
+
+        Raises `InputError`, also for more than a million steps.
+        """
+        step = checked("step", positive, step)
+        start, end = self.span
+        if end - start > MOST_STEPS * step:
+            raise InputError(f"step: {step:g} s divides the path of {end - start:g} s into more than {MOST_STEPS} pieces")
+        count = max(2, 1 + round((end - start) / step))
+        times = np.linspace(start, max(end, start + step), count)
+        return tuple(Table(times, values, interpolation="spline") for values in self.table(times).q.T)
+
+
+def _component(path: Path, i: int, t: float) -> tuple[float, float, float]:
+    q, qd, qdd = path.at(t)
+    return float(q[i]), float(qd[i]), float(qdd[i])
+
+
+def duration_of(value: object) -> float:
+    T = positive(value)
+    if not SHORTEST < T < 1.0 / SHORTEST:
+        raise ValueError(f"must be in {SHORTEST:g} … {1.0 / SHORTEST:g} s, not {T:g}")
+    return T
+
+
+def _limit(value: object) -> float:
+    """A number above zero, infinity means no limit."""
+    return math.inf if isinstance(value, numbers.Real) and value == math.inf else positive(value)
+
+
+def one_or_each(check: Callable[[object], float]) -> Callable[[object], Any]:
+    """A check for a number, or for several as a tuple."""
+
+    def checked_each(value: object) -> Any:
+        if np.ndim(value) > 1 or isinstance(value, str | Mapping):  # type: ignore[arg-type]
+            raise ValueError(f"must be a number or a list of numbers, not {shown(value)}")
+        return tuple(check(item) for item in items(value)) if np.ndim(value) else check(value)  # type: ignore[arg-type]
+
+    return checked_each
+
+
+def _matrix(value: object) -> Any:
+    """Rows of as many numbers."""
+    rows = tuple(vector(row) for row in items(value))
+    if len({len(row) for row in rows}) > 1:
+        raise ValueError("must be rows of as many numbers")
+    return rows
+
+
+def require_each(declaration: Declaration, keys: Iterable[str], n: int) -> None:
+    """Raise `NestedError` unless these fields are one number each or n."""
+    shapes = {key: np.shape(getattr(declaration, key)) for key in keys}
+    wrong = [(key, shape) for key, shape in shapes.items() if shape not in ((), (n,))]
+    if wrong:
+        raise NestedError([Problem((key,), f"must be one number or {n}, not {shape[0]} numbers") for key, shape in wrong])
+
+
+def _coordinates(value: object) -> tuple[float, ...]:
+    """Numbers; one by itself is that of a single coordinate."""
+    return (number(value),) if isinstance(value, numbers.Real) else vector(value)
+
+
+Coordinates = Annotated[Any, BeforeValidator(_coordinates)]
+Duration = Annotated[float, BeforeValidator(duration_of)]
+OneOrEach = Annotated[Any, BeforeValidator(one_or_each(number))]
+Limit = Annotated[Any, BeforeValidator(one_or_each(_limit))]
+Rows = Annotated[Any, BeforeValidator(_matrix)]
+
+
+class DeclaredPath(Declaration, Path, section="paths"):
+    """A path that a model file holds."""
+
+
+class FromTo(DeclaredPath):
+    """A path from q0 to q1 (n).
+
+    Parameters
+    ----------
+    q0 : float, floats [m or rad]
+        Coordinates at the start.
+    q1 : float, floats [m or rad]
+        Coordinates at the end.
+    """
+
+    q0: Coordinates = dataclasses.field(kw_only=False)
+    q1: Coordinates = dataclasses.field(kw_only=False)
+
+    @property
+    def n(self) -> int:
+        return len(self.q0)
+
+    @model_validator(mode="after")
+    def _as_many(self) -> Self:
+        if len(self.q0) != len(self.q1) or not self.q0:
+            text = f"q0 and q1: must be as many numbers, at least one, not {len(self.q0)} and {len(self.q1)}"
+            raise NestedError([Problem((), text)])
+        return self
+
+    def _each(self, key: str) -> np.ndarray:
+        return np.broadcast_to(np.asarray(getattr(self, key), float), self.n)
+
+
+@final
+class Quintic(FromTo, kind="quintic"):
+    """The polynomial of fifth degree with given values, rates and accelerations at both ends; at rest there by default.
+
+    Craig, Introduction to Robotics (1989), §7.3.
+
+    Parameters
+    ----------
+    duration : float [s]
+        Time from q0 to q1.
+    start : float [s]
+        Time at q0.
+    v0 : float, floats [m/s or rad/s]
+        Rates at the start.
+    v1 : float, floats [m/s or rad/s]
+        Rates at the end.
+    a0 : float, floats [m/s² or rad/s²]
+        Accelerations at the start.
+    a1 : float, floats [m/s² or rad/s²]
+        Accelerations at the end.
+
+    Examples
+    --------
+    >>> from flexmbs.robots import Quintic
+    >>> Quintic([0.0, 1.0], [2.0, 1.0], 1.0).at(0.5).q.tolist()
+    [1.0, 1.0]
+    """
+
+    duration: Duration = dataclasses.field(kw_only=False)
+    start: Number = 0.0
+    v0: OneOrEach = 0.0
+    v1: OneOrEach = 0.0
+    a0: OneOrEach = 0.0
+    a1: OneOrEach = 0.0
+
+    @model_validator(mode="after")
+    def _rates(self) -> Self:
+        require_each(self, ("v0", "v1", "a0", "a1"), self.n)
+        return self
+
+    @property
+    def span(self) -> tuple[float, float]:
+        return self.start, self.start + self.duration
+
+    @functools.cached_property
+    def _coefficients(self) -> np.ndarray:
+        """(6, n) of the powers of the time over the duration."""
+        T = self.duration
+        ends = (self._each("q0"), self._each("v0"), self._each("a0"), self._each("q1"), self._each("v1"), self._each("a1"))
+        powers = np.array([[_falling(k, d) * t ** max(k - d, 0) for k in range(6)] for t in (0.0, 1.0) for d in range(3)])
+        return np.linalg.solve(powers, np.array([x * T ** (i % 3) for i, x in enumerate(ends)]))
+
+    def at(self, t: float) -> Motion:
+        t, (start, end), T = checked("t", number, t), self.span, self.duration
+        if not start <= t <= end:
+            held = np.array(self.q1 if t > end else self.q0)
+            return Motion(held, np.zeros_like(held), np.zeros_like(held))
+        c, tau, k = self._coefficients, (t - start) / T, np.arange(6)
+        first, second = k * tau ** np.maximum(k - 1, 0), k * (k - 1) * tau ** np.maximum(k - 2, 0)
+        return Motion(tau**k @ c, first @ c / T, second @ c / T**2)
+
+    def laws(self) -> tuple[TimeLaw, ...]:
+        """`SmoothStep` laws, which are compiled, for motions from rest to rest."""
+        if any(np.any(getattr(self, key)) for key in ("v0", "v1", "a0", "a1")):
+            return super().laws()
+        return tuple(
+            SmoothStep(value, start=self.start, duration=self.duration, initial=initial)
+            for initial, value in zip(self.q0, self.q1)
+        )
+
+
+def _falling(k: int, d: int) -> float:
+    """d-th derivative's factor k (k − 1) … of x^k."""
+    return float(np.prod([k - i for i in range(d)])) if k >= d else 0.0
+
+
+@final
+class Trapezoid(FromTo, kind="trapezoid"):
+    """Constant acceleration, constant rate, constant deceleration; all coordinates start and end together.
+
+    The slowest coordinate determines the duration; if it does not reach its rate, the trapezoid is a triangle. Siciliano et al.,
+    Robotics (2009), §4.2.
+
+    Parameters
+    ----------
+    rate : float, floats [m/s or rad/s]
+        Largest rates; infinite where there is no limit.
+    acceleration : float, floats [m/s² or rad/s²]
+        Largest accelerations.
+    start : float [s]
+        Time at q0.
+
+    Examples
+    --------
+    >>> from flexmbs.robots import Trapezoid
+    >>> Trapezoid([0.0], [2.0], rate=1.0, acceleration=2.0).end
+    2.5
+    """
+
+    rate: Limit
+    acceleration: Limit
+    start: Number = 0.0
+
+    @model_validator(mode="after")
+    def _limits(self) -> Self:
+        require_each(self, ("rate", "acceleration"), self.n)
+        if not np.isfinite(self.acceleration).all():
+            raise NestedError([Problem(("acceleration",), "must be finite")])
+        return self
+
+    @functools.cached_property
+    def _timing(self) -> tuple[float, float, float, float]:
+        """Acceleration and rate of the common path s = 0 … 1, time of rise and of the whole path (s)."""
+        way, v, a = np.abs(np.subtract(self.q1, self.q0)), self._each("rate"), self._each("acceleration")
+        moving = way > NO_WAY
+        # over the common path the smallest of all coordinates' limits applies
+        rise = float((a[moving] / way[moving]).min(initial=np.inf))
+        speed = min(float((v[moving] / way[moving]).min(initial=np.inf)), float(np.sqrt(rise)))
+        if not moving.any():
+            return rise, speed, 0.0, 0.0
+        return rise, speed, speed / rise, 1.0 / speed + speed / rise
+
+    @property
+    def span(self) -> tuple[float, float]:
+        return self.start, self.start + self._timing[3]
+
+    def at(self, t: float) -> Motion:
+        most, speed, rise, T = self._timing
+        tau = min(max(checked("t", number, t) - self.start, 0.0), T)
+        left = T - tau
+        if tau == 0.0 or left == 0.0:
+            s, v, a = float(tau > 0.0), 0.0, 0.0
+        elif tau < rise:
+            s, v, a = 0.5 * most * tau**2, most * tau, most
+        elif left < rise:
+            s, v, a = 1.0 - 0.5 * most * left**2, most * left, -most
+        else:
+            s, v, a = speed * (tau - 0.5 * rise), speed, 0.0
+        q0, way = np.array(self.q0), np.subtract(self.q1, self.q0)
+        return Motion(q0 + s * way, v * way, a * way)
+
+
+@final
+class SplinePath(DeclaredPath, kind="spline"):
+    """A B-spline of fifth degree, at rest before its first and after its last knot.
+
+    Parameters
+    ----------
+    knots : floats [s]
+        Times of the knots, increasing.
+    coefficients : rows of floats [m or rad]
+        Coefficients of the coordinates.
+
+    Examples
+    --------
+    >>> from flexmbs.robots import SplinePath
+    >>> path = SplinePath([0.0] * 6 + [1.0] * 6, [[0.0], [0.0], [0.0], [2.0], [2.0], [2.0]])
+    >>> path.at(0.5).q.tolist()
+    [1.0]
+    """
+
+    knots: AnyVector = dataclasses.field(kw_only=False)
+    coefficients: Rows = dataclasses.field(kw_only=False)
+
+    @model_validator(mode="after")
+    def _of_fifth_degree(self) -> Self:
+        m = len(self.coefficients)
+        if m <= QUINTIC or not self.coefficients[0]:
+            raise NestedError([Problem(("coefficients",), f"must be {QUINTIC + 1} rows or more of one number or more")])
+        if len(self.knots) != m + QUINTIC + 1:
+            raise NestedError(
+                [Problem(("knots",), f"must be {m + QUINTIC + 1} times for {m} coefficients, not {len(self.knots)}")]
+            )
+        if min(np.diff(self.knots)) < 0.0 or self.knots[QUINTIC] >= self.knots[m]:
+            raise NestedError([Problem(("knots",), "must not decrease, and end after they begin")])
+        return self
+
+    @property
+    def n(self) -> int:
+        return len(self.coefficients[0])
+
+    @property
+    def span(self) -> tuple[float, float]:
+        return self.knots[QUINTIC], self.knots[len(self.coefficients)]
+
+    @functools.cached_property
+    def _splines(self) -> tuple[BSpline, BSpline, BSpline]:
+        spline = BSpline(np.array(self.knots), np.array(self.coefficients), QUINTIC)
+        return spline, spline.derivative(1), spline.derivative(2)
+
+    def at(self, t: float) -> Motion:
+        t, (start, end) = checked("t", number, t), self.span
+        inside = min(max(t, start), end)
+        moving = float(inside == t)
+        place, rate, acceleration = self._splines
+        return Motion(place(inside), moving * rate(inside), moving * acceleration(inside))
+
+
+def declared_path(value: object) -> Any:
+    """A path from itself or its table."""
+    if isinstance(value, Mapping):
+        return DeclaredPath.read_kind(value)
+    if not isinstance(value, Path):
+        raise ValueError(f"must be of the class Path, not {shown(value)}")
+    return value.declared()
+
+
+AnyPath = Annotated[Any, BeforeValidator(declared_path)]
+
+
+@final
+class DelayedPath(DeclaredPath, kind="shaped"):
+    """Σ A_k path(t − t_k), what input shapers make of a path.
+
+    Parameters
+    ----------
+    path : path of coordinates
+        The path.
+    amplitudes : floats
+        A_k, with the sum 1.
+    times : floats [s]
+        t_k ≥ 0.
+
+    Examples
+    --------
+    >>> from flexmbs.robots import DelayedPath, Quintic
+    >>> DelayedPath(Quintic([0.0], [1.0], 1.0), [0.5, 0.5], [0.0, 0.25]).end
+    1.25
+    """
+
+    path: AnyPath = dataclasses.field(kw_only=False)
+    amplitudes: AnyVector = dataclasses.field(kw_only=False)
+    times: AnyVector = dataclasses.field(kw_only=False)
+
+    @model_validator(mode="after")
+    def _impulses(self) -> Self:
+        A, t = self.amplitudes, self.times
+        if len(A) != len(t) or abs(sum(A) - 1.0) > ROUND_OFF or min(t) < 0.0:
+            text = f"shaper: must have as many times >= 0 as amplitudes, whose sum is 1, not {shown(t)} and {shown(A)}"
+            raise NestedError([Problem((), text)])
+        return self
+
+    @property
+    def n(self) -> int:
+        return int(self.path.n)
+
+    @property
+    def span(self) -> tuple[float, float]:
+        start, end = self.path.span
+        return start, end + max(self.times)
+
+    def at(self, t: float) -> Motion:
+        parts = [(A, self.path.at(t - delay)) for A, delay in zip(self.amplitudes, self.times)]
+        return Motion(*(np.asarray(sum(A * motion[i] for A, motion in parts)) for i in range(3)))

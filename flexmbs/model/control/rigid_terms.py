@@ -1,0 +1,242 @@
+"""Terms of the equations of motion of a rigid tree as numbers: what a controller knows of its robot."""
+
+import functools
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
+
+import numpy as np
+from pydantic import BeforeValidator, model_validator
+
+from flexmbs.declaration import Declaration, NestedError, Problem, shown
+from flexmbs.model.bodies import inertia_matrix
+from flexmbs.model.control import terms
+from flexmbs.model.control.tree import Coordinate, Tree, TreeRotors
+from flexmbs.model.couplings import Coordinate as CoordinateName
+from flexmbs.model.fields import Nonnegative, Number, Vector3, items, number
+from flexmbs.model.frames import rotation_matrix
+
+
+def _inertia(value: object) -> Any:
+    """Any symmetric matrix: identified parameters need not be physical."""
+    return inertia_matrix(value, physical=False)
+
+
+def _node(value: object) -> int:
+    """The number of a link, −1 for the ground."""
+    found = number(value)
+    if found != int(found) or found < -1.0:
+        raise ValueError(f"must be a whole number >= -1, not {shown(value)}")
+    return int(found)
+
+
+class LinkTerms(Declaration):
+    """One axis of a rigid tree and what moves with it.
+
+    Parameters
+    ----------
+    coordinate : coordinate
+        Its name, ``joint.number``.
+    parent : int
+        Number of the link that carries it, smaller than its own; −1: the ground.
+    position : 3 floats [m]
+        Its origin in the frame of the parent.
+    rotation : rotation
+        Its axes there.
+    turn : 3 floats
+        Unit axis of a rotation, or zero.
+    slide : 3 floats
+        Unit axis of a translation, or zero; of a screw the displacement per radian.
+    mass : float [kg]
+        Mass.
+    first_moment : 3 floats [kg m]
+        Mass times centre of mass.
+    inertia : 3, 6 or 3×3 floats [kg m²]
+        About the origin, axes of the link.
+    armature : float [kg m² or kg]
+        Inertia of rotors and motors reflected to the coordinate.
+    viscous : float [N s/m or N m s/rad]
+        Viscous friction.
+    coulomb : float [N or N m]
+        Coulomb friction at positive rates.
+    reverse : float [N or N m]
+        Coulomb friction at negative rates.
+    """
+
+    coordinate: CoordinateName
+    parent: Annotated[int, BeforeValidator(_node)]
+    position: Vector3 = (0.0, 0.0, 0.0)
+    rotation: Annotated[Any, BeforeValidator(rotation_matrix)] = None
+    turn: Vector3 = (0.0, 0.0, 0.0)
+    slide: Vector3 = (0.0, 0.0, 0.0)
+    mass: Number = 0.0
+    first_moment: Vector3 = (0.0, 0.0, 0.0)
+    inertia: Annotated[Any, BeforeValidator(_inertia)] = (0.0, 0.0, 0.0)
+    armature: Nonnegative = 0.0
+    viscous: Nonnegative = 0.0
+    coulomb: Nonnegative = 0.0
+    reverse: Nonnegative = 0.0
+
+
+class SpinTerms(Declaration):
+    """A gyroscopic rotor.
+
+    Parameters
+    ----------
+    axis : int
+        Number of the axis that turns it.
+    carrier : int
+        Number of the link that carries it.
+    spin : 3 floats [kg m²]
+        Ratio times its inertia along its axis, axes of the carrier.
+    """
+
+    axis: Annotated[int, BeforeValidator(_node)]
+    carrier: Annotated[int, BeforeValidator(_node)]
+    spin: Vector3
+
+
+def _declared(kind: type[Declaration]) -> Any:
+    """A tuple of declarations, from themselves or tables."""
+
+    def check(value: object) -> tuple[Any, ...]:
+        made: list[Any] = []
+        for k, each in enumerate(items(value)):
+            try:
+                made.append(each if isinstance(each, kind) else kind.read(each))  # type: ignore[arg-type]
+            except NestedError as error:
+                raise NestedError([Problem((str(k), *problem.path), problem.message) for problem in error.problems]) from None
+        return tuple(made)
+
+    return Annotated[Any, BeforeValidator(check)]
+
+
+class RigidTerms(Declaration):
+    """D(q) q̈ + C(q, q̇) q̇ + g(q) + friction(q̇) = τ of a rigid tree, for controllers.
+
+    `flexmbs.Robot.rigid_terms` has them of a robot. All take arrays of states q (..., n). Siciliano et al., Robotics (2009),
+    ch. 7.
+
+    Parameters
+    ----------
+    links : list of links
+        The axes in the order of the coordinates, with what moves with them.
+    gravity : 3 floats [m/s²]
+        Gravity.
+    spins : list of rotors
+        Gyroscopic rotors.
+    """
+
+    links: _declared(LinkTerms)  # type: ignore[valid-type]
+    gravity: Vector3 = (0.0, 0.0, 0.0)
+    spins: _declared(SpinTerms) = ()  # type: ignore[valid-type]
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        n = len(self.links)
+        if not n:
+            raise NestedError([Problem(("links",), "is empty; give one link or more")])
+        problems = [
+            Problem(("links", str(k), "parent"), f"must be below its own number {k}, not {link.parent}")
+            for k, link in enumerate(self.links) if link.parent >= k
+        ]  # fmt: skip
+        for k, spun in enumerate(self.spins):
+            for key in ("axis", "carrier"):
+                if not 0 <= getattr(spun, key) < n:
+                    problems.append(Problem(("spins", str(k), key), f"must be the number of a link, 0 … {n - 1}"))
+        if problems:
+            raise NestedError(problems)
+        return self
+
+    @classmethod
+    def of(cls, tree: Tree, armature: np.ndarray, friction: np.ndarray) -> "RigidTerms":
+        """Those of a tree with the armature (n,) and friction (n, 3) of its motors: viscous, Coulomb at rates > 0 and < 0."""
+        links = [
+            LinkTerms(
+                coordinate=f"{use.joint}.{use.number}", parent=int(tree.parent[k]), position=tree.x[k], rotation=tree.R[k],
+                turn=tree.turn[k], slide=tree.slide[k], mass=float(tree.mass[k]), first_moment=tree.first[k],
+                inertia=0.5 * (tree.inertia[k] + tree.inertia[k].T), armature=float(tree.rotors.reflected[k] + armature[k]),
+                viscous=float(friction[k, 0]), coulomb=float(friction[k, 1]), reverse=-float(friction[k, 2]),
+            )
+            for k, use in enumerate(tree.coordinates)
+        ]  # fmt: skip
+        spun = zip(tree.rotors.coordinate, tree.rotors.node, tree.rotors.spin)
+        spins = [SpinTerms(axis=int(k), carrier=int(node), spin=spin) for k, node, spin in spun]
+        return cls(links=links, gravity=tree.gravity, spins=spins)
+
+    @property
+    def n(self) -> int:
+        """Number of coordinates."""
+        return len(self.links)
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the coordinates."""
+        return tuple(link.coordinate for link in self.links)
+
+    @functools.cached_property
+    def _tree(self) -> Tree:
+        n, spins = self.n, self.spins
+
+        def each(key: str, *shape: int) -> np.ndarray:
+            return np.array([getattr(link, key) for link in self.links], float).reshape(n, *shape)
+
+        parent = np.array([link.parent for link in self.links])
+        above = np.eye(n)
+        for k in range(n):
+            if parent[k] >= 0:
+                above[k] += above[parent[k]]
+        R, x, turn, slide = each("rotation", 3, 3), each("position", 3), each("turn", 3), each("slide", 3)
+        K = np.cross(turn[:, None, :], np.eye(3)).swapaxes(1, 2)
+        rotors = TreeRotors(
+            each("armature"), np.array([s.axis for s in spins], int), np.array([s.carrier for s in spins], int),
+            np.array([s.spin for s in spins], float).reshape(-1, 3),
+        )  # fmt: skip
+        names = tuple(Coordinate(*_parted(name)) for name in self.coordinates)
+        return Tree(
+            names, parent, above, R, x, R @ K, R @ K @ K, (R @ slide[:, :, None])[..., 0], turn, slide, each("mass"),
+            each("first_moment", 3), each("inertia", 3, 3), np.array(self.gravity), rotors, {}, {},
+        )  # fmt: skip
+
+    @functools.cached_property
+    def _friction(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        viscous, up, down = (np.array([getattr(link, key) for link in self.links]) for key in ("viscous", "coulomb", "reverse"))
+        return viscous, up, down
+
+    def mass_matrix(self, q: np.ndarray) -> np.ndarray:
+        """D (..., n, n), symmetric positive definite."""
+        return terms.mass_matrix(self._tree, q)
+
+    def coriolis_matrix(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """C (..., n, n) of Christoffel's symbols."""
+        return terms.coriolis_matrix(self._tree, q, qd)
+
+    def gravity_forces(self, q: np.ndarray) -> np.ndarray:
+        """g (..., n): joint forces that balance gravity at rest."""
+        return terms.gravity_forces(self._tree, q)
+
+    def friction(self, qd: np.ndarray) -> np.ndarray:
+        """Friction (..., n) at rates q̇; zero at rest."""
+        viscous, up, down = self._friction
+        return np.asarray(viscous * qd + up * (qd > 0.0) - down * (qd < 0.0))
+
+    def inverse_dynamics(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+        """τ (..., n) for a motion: recursive Newton–Euler sweeps and friction."""
+        return terms.newton_euler(self._tree, q, qd, qdd) + self.friction(qd)
+
+
+def _parted(name: str) -> tuple[str, int]:
+    joint, _, place = name.rpartition(".")
+    return (joint, int(place)) if joint and place.isdecimal() else (name, 0)
+
+
+def rigid_terms(value: object) -> Any:
+    """Terms from themselves, a table, or a robot."""
+    if isinstance(value, Mapping):
+        return RigidTerms.read(value)
+    found = getattr(value, "rigid_terms", value)
+    if not isinstance(found, RigidTerms):
+        raise ValueError(f"must be of the class Robot, not {shown(value)}")
+    return found
+
+
+AnyTerms = Annotated[Any, BeforeValidator(rigid_terms)]

@@ -1,0 +1,70 @@
+"""Joint forces of a robot by its controller."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from pydantic import model_validator
+
+from flexmbs.declaration import NestedError, Problem
+from flexmbs.errors import InputError
+from flexmbs.law_kernel import Row
+from flexmbs.model.arguments import real_array
+from flexmbs.model.control.controllers import AnyController, Controller, PathController
+from flexmbs.model.forces.force import OnJoints
+from flexmbs.model.forces.user_joint_forces import as_given
+
+
+class RobotControl(OnJoints, kind="robot-control"):
+    """Generalized forces τ = f(t, q, q̇) on the joint coordinates of a robot by a controller of all of them.
+
+    `flexmbs.robots.controlled` adds them to a robot's model, with the inertia and friction of its motors.
+    Source: docs/theory.md, section 40.
+
+    Parameters
+    ----------
+    controller : controller
+        `ComputedTorque`, `PDGravity`, `PDFeedforward`, or an object of an own class of `Controller`, which files do not hold.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> from flexmbs.robots import PDGravity, Quintic
+    >>> arm = fm.Robot.from_dh([fm.robots.Link(a=0.4, mass=2.0, com=(-0.2, 0, 0), inertia=(0, 0.03, 0.03))])
+    >>> model = arm.started([0.3]).model
+    >>> hold = PDGravity(arm, Quintic([0.3], [0.3], 1.0), kp=100.0, kd=10.0)
+    >>> control = model.add(fm.RobotControl("control", arm.coordinates, hold))
+    >>> bool(abs(fm.state(model).sd).max() < 1e-12)  # it rests
+    True
+    """
+
+    controller: AnyController = dataclasses.field(kw_only=False)
+
+    @model_validator(mode="after")
+    def _same_coordinates(self) -> Self:
+        """In the same order: a controller takes arrays of them."""
+        if isinstance(self.controller, PathController):
+            known = self.controller.robot.coordinates
+            if [name.removesuffix(".0") for name in known] != [name.removesuffix(".0") for name in self.of]:
+                text = f"its robot has the coordinates {', '.join(known)}, and 'of' names {', '.join(self.of)}"
+                raise NestedError([Problem(("controller",), f"{text}; name the same in the same order")])
+        return self
+
+    def row(self) -> Row:
+        n = len(self.of)
+        return Row(as_given, (float(n),), laws=(_checked(self.controller, n),), gives=n)
+
+
+def _checked(controller: Controller, n: int) -> Callable[..., np.ndarray]:
+    """The forces of a controller, n finite numbers. Raises `InputError`."""
+
+    def forces(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        item = f"{type(controller).__name__}.forces at t = {t:g} s"
+        given: Any = controller.forces(t, q, qd)
+        found = real_array(item, given)
+        if found.shape != (n,):
+            raise InputError(f"{item}: must be {n} joint forces, not the shape {found.shape}")
+        return found
+
+    return forces
