@@ -129,6 +129,7 @@ from .studies.matrices import matrices as matrices
 from .studies.mode_branches import campbell as campbell
 from .studies.mode_branches import root_locus as root_locus
 from .studies.parameters import parameters as parameters
+from .studies.parts import ModelWithParts as ModelWithParts
 from .studies.run_folder import RunFolder as RunFolder
 from .studies.simulate import simulate as simulate
 from .studies.statics import quasi_static as quasi_static

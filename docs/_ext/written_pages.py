@@ -50,6 +50,7 @@ METHODS = (
     "FlexibleBodyData",
     "SNCurve",
     "SweepResult",
+    "ModelWithParts",
     "FEModel",
     "Mesh",
     "Part",

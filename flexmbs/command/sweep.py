@@ -10,6 +10,8 @@ from flexmbs.files.kinds import PAGE
 from flexmbs.files.reserve import reserved
 
 if TYPE_CHECKING:
+    from flexmbs.studies.parameters import Build
+    from flexmbs.studies.sweeps.study_file import StudyFile
     from flexmbs.studies.sweeps.table import SweepResult
 
 SHOWN = 10  # messages of cases
@@ -40,14 +42,29 @@ def sweep(path: Path, folder: Path | None, how: How, *, as_json: bool, access: d
     with reserved((how.report, PAGE)), progress_bar(f"sweep {path.stem}") as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", AuditWarning)  # reported with the results
         result = run(
-            study.model, study.parameters, design=study.design, outputs=study.outputs, run=study.run, folder=target,
-            resume=how.resume, retry=how.retry, force=how.force, keep=how.keep, executor=executor, workers=how.workers,
-            progress=progress,
+            _model(study, access["allow_outside"]), study.parameters, design=study.design, outputs=study.outputs, run=study.run,
+            folder=target, resume=how.resume, retry=how.retry, force=how.force, keep=how.keep, executor=executor,
+            workers=how.workers, progress=progress,
         )  # fmt: skip
         if how.report is not None:
             result.report(how.report, name=path.stem)
     _print(result, target, as_json=as_json)
     return SolverError.exit_code if {FAILED, FAIL} & set(result.counts()) else 0
+
+
+def _model(study: "StudyFile", allow_outside: bool) -> "Build":
+    """The model, with its parts if there are any. Raises `InputError`."""
+    from flexmbs.studies.parts import ModelWithParts
+
+    if not study.parts:
+        return study.model
+    from preprocess.part_file import read_part
+
+    parts = {
+        name: read_part(part, allow_outside=allow_outside) if isinstance(part, Path) else part
+        for name, part in study.parts.items()
+    }
+    return ModelWithParts(study.model, parts)
 
 
 def _client(address: str) -> Any:

@@ -47,11 +47,11 @@ def _locked(path: Path, kind: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def locked_by(lock: Path, path: Path) -> Iterator[None]:
+def locked_by(lock: Path, path: Path, *, wait: bool = False) -> Iterator[None]:
     """``path`` locked by the file ``lock`` against other runs while the block runs. Raises InputError if another run holds it,
-    MachineError."""
+    unless this one is to ``wait``, MachineError."""
     try:
-        file = _taken(lock, path)
+        file = _taken(lock, path, wait)
     except OSError as error:
         raise unwritable(path, error) from error
     try:
@@ -62,12 +62,12 @@ def locked_by(lock: Path, path: Path) -> Iterator[None]:
         os.close(file)
 
 
-def _taken(lock: Path, path: Path) -> int:
-    """The lock file, opened and locked. Raises InputError if another run holds it."""
+def _taken(lock: Path, path: Path, wait: bool) -> int:
+    """The lock file, opened and locked. Raises InputError if another run holds it and this one does not wait."""
     while True:
         file = os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
         try:
-            if not _held(file):
+            if not _held(file, wait):
                 holder = os.read(file, 100).decode("ascii", errors="replace").strip()
                 raise InputError(f"{path}: another run is writing it ({holder}); wait for it, or choose another file with -o")
             if _is_still(file, lock):
@@ -81,12 +81,12 @@ def _taken(lock: Path, path: Path) -> int:
         os.close(file)  # the previous run has just removed it
 
 
-def _held(file: int) -> bool:
+def _held(file: int, wait: bool) -> bool:
     """Whether the lock could be acquired; True if the system or the file system has no locks."""
     if fcntl is None:
         return True
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError:
         return False
     except OSError:

@@ -4,7 +4,9 @@ A path names section, item, argument and, within it, further arguments, names or
 ``0``, ``1``, ``2``, of an inertia ``xx`` … ``yz``. Item names may contain dots. Only this module reads and sets values by path.
 """
 
+import abc
 import copy
+import inspect
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
@@ -17,7 +19,24 @@ from flexmbs.model.joints import Joint
 from flexmbs.model.laws import Constant
 from flexmbs.model.model import SECTIONS, ModelData
 
-Build: TypeAlias = Model | Callable[..., Model]
+
+class ModelSource(abc.ABC):
+    """What makes models from values of parameters, some of which are not the models' own."""
+
+    @abc.abstractmethod
+    def made(self, values: Mapping[str, Any]) -> Model:
+        """The model with these values of its parameters. Raises `InputError`."""
+
+    @abc.abstractmethod
+    def owns(self, path: str) -> bool:
+        """Whether a parameter is not one of the models."""
+
+    @abc.abstractmethod
+    def numbers(self) -> dict[str, float]:
+        """Its own parameters that are numbers, with their values."""
+
+
+Build: TypeAlias = Model | Callable[..., Model] | ModelSource
 Steps = list[tuple[Any, str]]
 Changes = list[tuple[tuple[str, ...], Any]]  # keys along a path, with the value there
 
@@ -26,10 +45,10 @@ DISTINCT = ("xx", "yy", "zz", "xy", "xz", "yz")
 COORDINATES = ("q0", "v0")  # three of these are no vector in space
 
 
-def parameters(model: Model) -> dict[str, float]:
+def parameters(model: Model | ModelSource) -> dict[str, float]:
     """All numbers of a model that can vary, by their paths in the order of the model: ``{"bodies.tool.mass": 0.4, …}``.
 
-    model: the model.
+    model: the model, or a `ModelWithParts`.
     Vectors by ``x``, ``y``, ``z``, inertias by ``xx`` … ``yz``; without whole numbers, rotation matrices, quaternions and options
     of a run. Raises `InputError` if this is not a model.
 
@@ -41,9 +60,21 @@ def parameters(model: Model) -> dict[str, float]:
     >>> fm.parameters(model)
     {'bodies.door.mass': 20.0, 'gravity.x': 0.0, 'gravity.y': 0.0, 'gravity.z': 0.0}
     """
+    if isinstance(model, ModelSource):
+        return parameters(model.made({})) | model.numbers()
     require_model(model)
     parts = {key: part for key, part in _parts(model).items() if key != "run"}
     return {".".join(path): value for key, part in parts.items() for path, value in _numbers(part, (key,))}
+
+
+def number_of(build: Build, model: Model, path: str) -> float:
+    """The value of a parameter of what has made the model. Raises `InputError`."""
+    if not isinstance(build, ModelSource) or not build.owns(path):
+        return number_at(model, path)
+    numbers = build.numbers()
+    if path not in numbers:
+        raise InputError(f"{path}: is no number of the part; {close_names(path, numbers)}, or give its value, {{'{path}': 1.0}}")
+    return numbers[path]
 
 
 def number_at(model: Model, path: str) -> float:
@@ -75,17 +106,29 @@ def changed(model: Model, values: Mapping[str, Any]) -> Model:
 def made(build: Build, values: Mapping[str, Any]) -> Model:
     """The model with these values of its parameters.
 
-    build: a model, or a function that gives one: names without dots are then its arguments, by keyword, the others are paths in
-    the model that it gives. Raises `InputError`.
+    build: a model, a source of models, or a function that gives one: names without dots are then its arguments, by keyword, the
+    others are paths in the model that it gives. Raises `InputError`.
     """
-    own = {name: value for name, value in values.items() if "." not in name}
+    if isinstance(build, ModelSource):
+        return build.made(values)
     if isinstance(build, ModelData) or not callable(build):
         require_model(build)
         return changed(build, values)
+    own = {name: value for name, value in values.items() if "." not in name}
+    check_arguments(build, own)
     model = build(**own)
     if not isinstance(model, Model):
         raise InputError(f"build: the function gave {shown(model)}; it must give a Model")
     return changed(model, {name: value for name, value in values.items() if "." in name})
+
+
+def check_arguments(build: Callable[..., Any], arguments: Mapping[str, Any], where: str = "parameters") -> None:
+    """Raise `InputError` where the function does not take these."""
+    try:
+        inspect.signature(build).bind(**arguments)
+    except TypeError as error:
+        name = getattr(build, "__name__", "the function")
+        raise InputError(f"{where}: {name}({', '.join(arguments)}): {error}; names without a dot are its arguments") from None
 
 
 def _parts(value: Any, key: str = "") -> Mapping[str, Any]:

@@ -1,5 +1,6 @@
 """The record of what a folder's numbers follow from: they are continued only from the same model, options and versions."""
 
+import functools
 import hashlib
 import json
 import pathlib
@@ -16,13 +17,14 @@ MOST = 10_000_000  # bytes of the record
 
 def versions() -> dict[str, str]:
     """Versions of the programs, and the digest of the sources of this one."""
-    return {key: text for key, text in provenance().items() if key not in WHILE} | {"sources": _sources()}
+    return {key: text for key, text in provenance().items() if key not in WHILE} | {"sources": sources()}
 
 
-def _sources() -> str:
-    """Digest of the sources of the program."""
-    digest, root = hashlib.sha256(), pathlib.Path(flexmbs.__file__).parent
-    for path in sorted(root.rglob("*.py")):
+@functools.cache  # the program that runs does not change
+def sources() -> str:
+    """Digest of the sources of the program, the preprocessor included."""
+    digest, root = hashlib.sha256(), pathlib.Path(flexmbs.__file__).parents[1]
+    for path in sorted(path for package in ("flexmbs", "preprocess") for path in (root / package).rglob("*.py")):
         digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 

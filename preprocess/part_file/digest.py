@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import glob
 import hashlib
 import json
@@ -38,6 +39,7 @@ def companions(path: Path) -> list[Path]:
     return sorted(each for each in path.parent.glob(f"{glob.escape(path.stem)}.*") if each.suffix.lower() not in MADE)
 
 
+@functools.cache  # the program that runs does not change
 def program_digest() -> str:
     """Version of the program and SHA-256 of the sources of the preprocessor and of the flexible body."""
     root = Path(__file__).resolve().parents[2]

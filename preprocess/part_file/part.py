@@ -28,9 +28,9 @@ Further keys: name, fix = ["orientation"], lumped, stiffening, estimate, inertia
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -52,6 +52,7 @@ from preprocess.formats.importers import read_model
 from preprocess.mesh.mesh import Mesh
 from preprocess.mesh_files.read import read_mesh
 from preprocess.part_file.digest import INPUTS, companions, input_digest
+from preprocess.part_file.paths import numbers_in, with_values
 from preprocess.part_file.records import field_names
 from preprocess.reduction import Progress, Reduction
 
@@ -92,7 +93,8 @@ class Matrices:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Content of a part file: the arguments of `read_mesh`, `assemble` and `reduce`; ``files``: all files it reads.
+    """Content of a part file: the arguments of `read_mesh`, `assemble` and `reduce`; ``files``: all files it reads; ``reader``:
+    what made it of its document.
 
     Examples
     --------
@@ -128,6 +130,15 @@ class Part:
     stress: Stress | None
     prestress: Prestress | None
     files: tuple[Path, ...]
+    reader: Callable[[Document], Part] = field(repr=False)
+
+    def numbers(self) -> dict[str, float]:
+        """All numbers of the part file by the paths of their keys: ``{"material.E": 70e9, "damping": 0.01, …}``."""
+        return numbers_in(self.document.table)
+
+    def changed(self, values: Mapping[str, Any]) -> Part:
+        """The part with other values at the paths of keys, ``{"material.E": 2.1e11}``, checked as if read. Raises InputError."""
+        return self.reader(self.document._replace(table=with_values(self.document.table, values)))
 
     def read_mesh(self) -> Mesh:
         """Mesh in metres. Raises InputError, also if the part has matrices instead."""

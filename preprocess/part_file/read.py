@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 from flexmbs.declaration import NestedError, Problem, shown
 from flexmbs.errors import InputError
 from flexmbs.files.paths import file_path
-from flexmbs.toml.document import Collector, Locator, read_document
+from flexmbs.toml.document import Collector, Document, Locator, read_document
 from preprocess.body.prestress import Prestress
 from preprocess.body.stress import SURFACE_STRESS, Stress
 from preprocess.elements.formulation import Formulation
@@ -48,10 +49,13 @@ def read_part(path: str | Path, *, allow_outside: bool = False) -> Part:
     ...     print(error)
     link.toml:6: material.nu: nu = 0.66 is outside -1 < nu < 0.5, the range of stable materials
     """
-    path = file_path(path, "part file")
-    document = read_document(path, "part")
+    return part_of(read_document(file_path(path, "part file"), "part"), allow_outside=allow_outside)
+
+
+def part_of(document: Document, *, allow_outside: bool) -> Part:
+    """The part that a document describes. Raises InputError with every problem."""
     table, notes = document.table, Collector()
-    files = Files(Locator(path.parent, allow_outside, "part"))
+    files = Files(Locator(document.path.parent, allow_outside, "part"))
     _check_format(table, notes)
     notes.problems += _source_problems(table)
 
@@ -77,6 +81,7 @@ def read_part(path: str | Path, *, allow_outside: bool = False) -> Part:
         prestress=one("prestress", table["prestress"], _prestress) if "prestress" in table else None,
         stress=one("stress", table.get("stress", True), _stress),
         files=tuple(files.used),
+        reader=functools.partial(part_of, allow_outside=allow_outside),
     )
     if notes.problems:
         raise document.refusal(notes.problems)

@@ -106,8 +106,8 @@ def identify(
 
     Parameters
     ----------
-    model : Model or function
-        The model, or a function that builds one: parameters without dots are its arguments, by keyword.
+    model : Model, function or ModelWithParts
+        The model, or a function that builds one: parameters without dots are its arguments, by keyword; or with its parts.
     parameters : list of paths, or dict of values
         Paths in the model such as ``bodies.tool.mass``; with a dict the values at which the search begins, instead of those of
         the model.

@@ -16,7 +16,7 @@ from flexmbs.report.contacts import KINDS, friction_of, states_of
 from flexmbs.signals.arguments import FloatArray
 from flexmbs.studies.fitting.arguments import read_number
 from flexmbs.studies.options import asked
-from flexmbs.studies.parameters import Build, made, number_at
+from flexmbs.studies.parameters import Build, made, number_of
 from flexmbs.studies.prepared import Start, prepared
 from flexmbs.studies.simulate import simulate, unaudited
 from flexmbs.time_stepping.event import Event, checked_events
@@ -138,7 +138,7 @@ def base_values(build: Build, parameters: Any) -> Values:
                     f"parameters: {shown(name)} is not the path of a parameter, such as 'bodies.tool.mass'; {remedy}"
                 )
         model = made(build, {})
-        found = {name: number_at(model, name) for name in parameters}
+        found = {name: number_of(build, model, name) for name in parameters}
     else:
         raise InputError(f"parameters: {shown(parameters)} is no list of paths, such as ['bodies.tool.mass']")
     if not found:
@@ -146,7 +146,7 @@ def base_values(build: Build, parameters: Any) -> Values:
     model = made(build, found)
     for name in found:
         if "." in name:
-            number_at(model, name)
+            number_of(build, model, name)
     return found
 
 

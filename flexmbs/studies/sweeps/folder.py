@@ -4,7 +4,7 @@
     cases/SESSION-NUMBER-….log results, a log for each batch, written where the batch runs
     cases.log                  results of all batches of sweeps that came to their end
     solutions/DIGEST.h5        if solutions are kept
-    parts/DIGEST.h5            flexible bodies that the model had in memory
+    parts/DIGEST.h5            flexible bodies that the model had in memory, and those reduced for parameters of parts
     table.csv                  all cases with parameters and outputs
 
 A result is done when it is in a log; nobody is told before that log is on the disk. A session is one call of `fm.sweep`: workers

@@ -11,9 +11,11 @@ kind = "grid"                                              # or "list", "latin-h
 sag = "min frame fore/tip position z"                      # or "module:function", with --allow-code
 [run]                                                      # of the model by default
 t_end = 2.0
+[parts]                                                    # with parameters parts.link.material.E
+link = "link.toml"                                         # or "module:function", with --allow-code
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,18 +32,19 @@ from flexmbs.studies.sweeps.outputs import checked_outputs
 from flexmbs.toml.document import Collector, Locator, read_document
 
 FORMAT = "flexmbs-sweep/1"
-KEYS = ("format", "model", "parameters", "design", "outputs", "run")
-TABLES = ("parameters", "design", "outputs", "run")
+KEYS = ("format", "model", "parameters", "design", "outputs", "run", "parts")
+TABLES = ("parameters", "design", "outputs", "run", "parts")
 
 
 class StudyFile(NamedTuple):
-    """What a study file says; ``run`` None: that of the model."""
+    """What a study file says; ``run`` None: that of the model; ``parts``: paths of part files, and functions."""
 
     model: Model
     parameters: dict[str, Axis]
     design: Design
     outputs: dict[str, Wanted]
     run: Run | None
+    parts: dict[str, Path | Callable[..., Any]]
 
 
 def read_study(path: Path, *, allow_outside: bool = False, allow_code: bool = False) -> StudyFile:
@@ -63,13 +66,17 @@ def read_study(path: Path, *, allow_outside: bool = False, allow_code: bool = Fa
             name: notes.attempt(("outputs", name), lambda given=given: _output(given))  # type: ignore[misc]
             for name, given in tables["outputs"].items()
         }
+        parts = {
+            name: notes.attempt(("parts",), lambda name=name, given=given: _part(name, given, locator))  # type: ignore[misc]
+            for name, given in tables["parts"].items()
+        }
     file = notes.attempt((), lambda: locator.path(table["model"], "model")) if isinstance(table.get("model"), str) else None
     if notes.problems:
         raise document.refusal(notes.problems)
     if file is None:
         raise document.refusal([Problem(("model",), 'names no model file; give one, model = "arm.toml"')])
     model = load(file, allow_outside=allow_outside, allow_code=allow_code)
-    return StudyFile(model, axes, design, checked_outputs(outputs), run)
+    return StudyFile(model, axes, design, checked_outputs(outputs), run, parts)
 
 
 def flattened(table: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -111,12 +118,21 @@ def _axis(name: str, given: Any) -> Axis:
 
 def _output(given: Any) -> Any:
     """A text, or the function that it names."""
-    if not isinstance(given, str) or ":" not in given or " " in given:
-        return given
+    return _function(given) if isinstance(given, str) and ":" in given and " " not in given else given
+
+
+def _part(name: str, given: Any, locator: Locator) -> Path | Callable[..., Any]:
+    """The path of a part file, or the function that is named."""
+    if not isinstance(given, str):
+        raise NestedError([Problem((name,), f"must be the name of a part file or 'module:function', not {shown(given)}")])
+    return locator.path(given, name) if given.endswith(".toml") else _function(given, name)
+
+
+def _function(given: str, *key: str) -> Callable[..., Any]:
     try:
         return named_function(given)
     except ValueError as error:
-        raise NestedError([Problem((), str(error))]) from None
+        raise NestedError([Problem(key, str(error))]) from None
 
 
 def sweep_schema() -> Schema:
@@ -135,6 +151,7 @@ def sweep_schema() -> Schema:
             "format": {"const": FORMAT}, "model": TEXT | {"description": "The model file."},
             "parameters": {"$ref": "#/$defs/parameters"}, "design": design, "run": record(Run),
             "outputs": {"type": "object", "minProperties": 1, "additionalProperties": {"anyOf": [channel, FUNCTION]}},
+            "parts": {"type": "object", "additionalProperties": {"anyOf": [TEXT | {"pattern": r"\.toml$"}, FUNCTION]}},
         },
         "$defs": {"parameters": {"type": "object", "minProperties": 1, "additionalProperties": values}},
     }  # fmt: skip

@@ -1,7 +1,6 @@
 """`sweep`: one model, many runs with other values of its parameters."""
 
 import contextlib
-import copy
 import dataclasses
 import hashlib
 import json
@@ -24,7 +23,8 @@ from flexmbs.model.function_code import code_digest, functions_of
 from flexmbs.model.run import Run
 from flexmbs.studies.options import asked, by_name, check_progress
 from flexmbs.studies.outputs import Wanted
-from flexmbs.studies.parameters import Build, changed
+from flexmbs.studies.parameters import Build, ModelSource, changed
+from flexmbs.studies.parts import ModelWithParts
 from flexmbs.studies.prepared import Start, prepared
 from flexmbs.studies.record_of_inputs import MOST, versions
 from flexmbs.studies.sweeps.batch import NOTHING, Record
@@ -44,7 +44,7 @@ DESIGNS: dict[str, type[Design]] = {"grid": Grid, "list": Listed}  # those witho
 
 
 def sweep(
-    model: Model | Build | str | os.PathLike[str],
+    model: Build | str | os.PathLike[str],
     parameters: Mapping[str, Sequence[Any] | Range],
     *,
     outputs: Mapping[str, Wanted],
@@ -67,11 +67,12 @@ def sweep(
 
     Parameters
     ----------
-    model : Model, path or function
-        A model, the path of its file, or a function that returns one; parameters without a dot are its arguments.
+    model : Model, path, function or ModelWithParts
+        A model, the path of its file, or a function that returns one; parameters without a dot are its arguments. With its parts:
+        parameters of these too.
     parameters : mapping of names to lists of values or `Range`
         Names are paths of keys as in model files: "joints.elbow.q0", "bodies.tool.mass", "bodies.tool.com.z",
-        "forces.motor.law.kp", "gravity.z", "run.step"; see `parameters`.
+        "forces.motor.law.kp", "gravity.z", "run.step", "parts.link.material.E"; see `parameters`.
     outputs : mapping of names to texts or functions
         "max joint elbow.0 effort": words and channels as of `sensitivities`: first, last, min, max, peak, range, mean … of what
         `Solution.signal` knows; or a function of the `Solution` that returns a number.
@@ -172,9 +173,9 @@ class Teller:
             self.progress(self.done / self.n, f"{self.done} of {self.n} cases{failed}, {pace:.3g}/s")
 
 
-def _base(model: object) -> Model | Build:
-    """The model, read from its file; or the function that builds it. Raises `InputError`."""
-    if isinstance(model, Model):
+def _base(model: object) -> Build:
+    """The model, read from its file; or what builds it. Raises `InputError`."""
+    if isinstance(model, Model | ModelSource):
         return model
     if isinstance(model, str | os.PathLike):
         return load(model)  # type: ignore[arg-type]
@@ -208,27 +209,30 @@ def _design(given: object) -> Design:
 
 def _check_values(study: Study, axes: Mapping[str, Axis], first: Case) -> None:
     """Raise `InputError` for parameters that do not exist and values that do not fit, all of them."""
+    build = study.base
+    if isinstance(build, ModelWithParts):
+        study, build = dataclasses.replace(study, base=build.unreduced()), build.model
     problems: dict[str, None] = {}
     try:
         study.model(first.inputs)
     except InputError as error:
         problems = dict.fromkeys(error.problems)
-    if isinstance(study.base, Model):
-        model = copy.copy(study.base)
-        model.run = study.run or model.run
+    if isinstance(build, Model):
         for name, axis in axes.items():
             values: Values = (axis.low, axis.high) if isinstance(axis, Range) else axis[:MOST_CHECKED]
             for value in dict.fromkeys(values):
                 try:
-                    changed(model, {name: value})
+                    study.model({name: value})
                 except InputError as error:
                     problems |= dict.fromkeys(error.problems)
     if problems:
         raise InputError(*problems)
 
 
-def _stored(base: Model | Build, folder: Path) -> Model | Build:
+def _stored(base: Build, folder: Path) -> Build:
     """The model with flexible bodies in files that it had in memory: not every batch carries them. Raises MachineError."""
+    if isinstance(base, ModelWithParts):
+        return base.stored_in(folder, _stored(base.model, folder))
     if not isinstance(base, Model):
         return base
     made = base
@@ -264,14 +268,17 @@ def _identity(place: SweepFolder, study: Study, first: Case) -> dict[str, Any]:
     if (place.folder / RECORD).exists():
         with contextlib.suppress(ValueError, KeyError, TypeError, InputError):
             inputs = dict(json.loads(read_bytes(place.folder / RECORD, MOST))["of"]["point"])
-    model = study.model(inputs)
+    model, base = study.model(inputs), study.base
+    parts = base.parts if isinstance(base, ModelWithParts) else {}
+    build = base.model if isinstance(base, ModelWithParts) else base
     bodies = {name: body.load().digest for name, body in model.bodies.items() if isinstance(body, FlexibleBody)}
     return {
         "point": inputs,
         "model": hashlib.sha256(model.to_toml(complete=False).encode()).hexdigest(),
         **{f"part of body '{name}'": digest for name, digest in bodies.items()},
+        **{f"part '{name}'": part.digest() for name, part in parts.items()},
         **{f"function {place}": code_digest(function) for place, function in functions_of(model)},
-        "function": "" if isinstance(study.base, Model) else code_digest(study.base),
+        "function": "" if isinstance(build, Model) else code_digest(build),  # type: ignore[arg-type]
         "outputs": {name: described(output) for name, output in study.outputs.items()},
         "versions": versions(),
     }

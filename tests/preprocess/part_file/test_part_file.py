@@ -202,3 +202,26 @@ def test_files_beside_the_matrices_are_inputs_too(tmp_path: Path) -> None:
             file.write("\n")
         found.append(read_part(path).digest())
     assert len(set(found)) == 4
+
+
+def test_other_values_are_those_of_another_file(tmp_path: Path) -> None:
+    """Values by the paths of keys: the same part as that of the edited text; the part itself stays."""
+    part = read_part(bar(tmp_path, PART + '[point_masses."a.b"]\nmass = 0.5\nset = "left"\n'))
+    assert part.numbers() == {
+        "damping": 0.01, "material.E": 2e11, "material.nu": 0.3, "material.rho": 7800.0,
+        **{f"interfaces.{side}.plane.{what}.{axis}": float(what == "normal" and axis == "x") for side in ("left", "right")
+           for what in ("point", "normal") for axis in "xyz"},
+        "interfaces.right.plane.point.x": 1.0, "method.modes": 2.0, "point_masses.a.b.mass": 0.5,
+    }  # fmt: skip
+    before = part.digest()
+    values = {"material.E": 1e11, "interfaces.right.plane.point.x": 0.5, "point_masses.a.b.mass": 0.7, "lumped": True}
+    text = part.document.text.replace("2e11", "1e11").replace("[1.0, 0.0, 0.0], normal", "[0.5, 0.0, 0.0], normal")
+    other = read_part(bar(tmp_path, "lumped = true\n" + text.replace("mass = 0.5", "mass = 0.7")))
+    assert part.changed(values).digest() == other.digest()
+    assert part.digest() == before
+    with pytest.raises(InputError, match=r"bar\.toml:9: material\.nu: nu = 0\.6 is outside"):
+        part.changed({"material.nu": 0.6})
+    with pytest.raises(InputError, match=r"bar\.toml: lump: unknown key; did you mean 'lumped'"):
+        part.changed({"lump": True})
+    with pytest.raises(InputError, match=r"damping\.x: 'x' is not in 0\.01"):
+        part.changed({"damping.x": 1.0})

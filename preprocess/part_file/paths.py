@@ -1,0 +1,56 @@
+"""Keys of a part file by their paths: ``material.E``, ``interfaces.hub.point.x``, ``point_masses.motor.mass``.
+
+Names may contain dots. Elements of a list are ``x``, ``y``, ``z`` of three, or ``0``, ``1``, …
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from flexmbs.declaration import shown
+from flexmbs.errors import InputError
+
+
+def numbers_in(table: Mapping[str, Any]) -> dict[str, float]:
+    """All finite numbers of a table by their paths."""
+    return {".".join(path): value for path, value in _numbers(table, ())}
+
+
+def _numbers(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], float]]:
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+        yield path, float(value)
+    for name, part in _parts(value).items():
+        yield from _numbers(part, (*path, name))
+
+
+def with_values(table: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """A table with other values at the paths; the table stays as it is. Raises InputError for a path through what has no keys."""
+    made = dict(table)
+    for path, value in values.items():
+        made = _with(made, path, value, path)
+    return made
+
+
+def _with(container: Any, rest: str, value: Any, path: str) -> Any:
+    """The container with a value at the rest of a path: the longest of its names that begins it, or a new key."""
+    parts = _parts(container)
+    found = max((name for name in parts if f"{rest}.".startswith(f"{name}.")), key=len, default="")
+    after = rest[len(found) + 1 :]
+    if not found and not isinstance(container, Mapping):
+        raise InputError(f"{path}: '{rest}' is not in {shown(container)}")
+    part = _with(parts[found], after, value, path) if found and after else value
+    if isinstance(container, Mapping):
+        return {**container, found or rest: part}
+    at = list(parts).index(found)
+    return [part if i == at else each for i, each in enumerate(container)]
+
+
+def _parts(value: Any) -> Mapping[str, Any]:
+    """What a path can name within a value."""
+    if isinstance(value, Mapping):
+        return value
+    if isinstance(value, list):
+        return dict(zip("xyz" if len(value) == 3 else map(str, range(len(value))), value))
+    return {}
