@@ -8,6 +8,9 @@ from .body.stress import Stress as Stress
 from .elements.formulation import Formulation as Formulation
 from .fe.assembly import assemble as assemble
 from .fe.attach import attach as attach
+from .fe.connections import AveragingSpider as AveragingSpider
+from .fe.connections import Equation as Equation
+from .fe.connections import RigidSpider as RigidSpider
 from .fe.interfaces import Averaged as Averaged
 from .fe.interfaces import Rigid as Rigid
 from .fe.material import Isotropic as Isotropic

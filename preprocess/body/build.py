@@ -101,7 +101,7 @@ def reduce(
     steps = _Steps(progress)
     steps("assemble", 0.0)
     fe = _model(part, material)
-    bound = bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles)
+    bound = bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms)
     rule = reference_of(reference, [interface.name for interface in bound])
     chosen = method or CraigBampton(modes=12)
     steps("factorize", 0.0)
@@ -115,8 +115,8 @@ def reduce(
     elastic = elastic_shapes(statics, basis.shapes)
     modal = _modal_body(statics, elastic, rule, prestress)
     steps("shape integrals", 0.95)
-    x, phi = _in_body_axes(fe, modal)
-    integrals = shape_integrals(fe.m, x, phi)
+    x, phi = _in_body_axes(fe.nodes, fe.displacements(modal.shapes), modal.modes)
+    integrals = _integrals(fe, modal)
     ratio = damping_ratios(damping, modal.modes.omega / (2 * np.pi))
     geometric = _geometric(statics, modal, steps) if stiffening and fe.groups else None
     recovered = _stress(statics, modal, prestress, stress, steps)
@@ -170,10 +170,13 @@ def _modal_body(statics: InterfaceStatics, elastic: ElasticShapes, rule: Referen
     return _ModalBody(rule, modes, shapes, motion, loads)
 
 
-def _in_body_axes(fe: FEModel, modal: _ModalBody) -> tuple[FloatArray, FloatArray]:
-    """Positions (N, 3) and mode shapes (N, 3, nf) of the nodes in the body frame."""
-    x = (fe.nodes - modal.modes.origin) @ modal.modes.axes
-    return x, np.einsum("ba,nbk->nak", modal.modes.axes, modal.shapes.reshape(len(x), 3, -1))
+def _in_body_axes(x: FloatArray, u: FloatArray, modes: BodyModes) -> tuple[FloatArray, FloatArray]:
+    """Positions (N, 3) and displacements (N, 3, nf) in the body frame of those in mesh axes."""
+    return (x - modes.origin) @ modes.axes, np.einsum("ba,nbk->nak", modes.axes, u)
+
+
+def _integrals(fe: FEModel, modal: _ModalBody) -> ShapeIntegrals:
+    return shape_integrals(fe.m, *_in_body_axes(fe.points, fe.point_displacements(modal.shapes), modal.modes))
 
 
 def _geometric(statics: InterfaceStatics, modal: _ModalBody, steps: _Steps) -> GeometricStiffness:

@@ -10,11 +10,13 @@ for example the shortening of a bent beam for an axial force.
 A rigid interface rotating by θ = ψ q displaces its nodes by θ × r + ½ θ × (θ × r); the second part is not among the linear shapes
 and does the work ½ θᵀ W θ with the forces p between interface and body, W = ½ Σ (r pᵀ + p rᵀ) − Σ (r·p) 1. With it K0 + ψᵀ W ψ
 belongs to a face that rotates without stretching. For an averaged interface the same term, with its weights for p, makes the
-rotation of the frame that of its nodes to second order.
+rotation of the frame that of its nodes to second order. The same holds for the centre of a spider and its nodes.
 Source: Wallrapp and Schwertassek, Archive of Applied Mechanics 61 (1991) 428; Bathe, Finite Element Procedures, section 6.2.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -22,40 +24,47 @@ from flexmbs.flexible_body.parts import FloatArray, GeometricStiffness
 from preprocess.body.reference import MEAN_AXES
 from preprocess.body.unit_loads import INERTIAL, BodyLoads, UnitLoads
 from preprocess.fe.initial_stress import initial_stress_stiffness
-from preprocess.fe.interfaces import BoundInterface
 from preprocess.reduction.statics import InterfaceStatics
 
 
 def geometric_stiffness(statics: InterfaceStatics, cases: UnitLoads, shapes: FloatArray, rotations: FloatArray) -> FloatArray:
-    """K0 + ψᵀ W ψ (k, n, n) of all unit loads for ``shapes`` (3N, n); ``rotations`` (interfaces, 3, n): ψ in mesh axes."""
+    """K0 + ψᵀ W ψ (k, n, n) of all unit loads for ``shapes`` (n, m); ``rotations`` (interfaces, 3, m): ψ in mesh axes."""
     K0 = initial_stress_stiffness(statics.fe, cases.displacements, shapes)
-    forces = _forces_between(statics, cases)
     loaded = np.abs(cases.displacements).max(axis=0) > 0.0  # else the reference condition carries the load
-    for interface, psi, p in zip(statics.interfaces, rotations, forces):
-        W = _rotation_work(interface, p) * loaded[:, None, None]
+    for arms, psi, p in _turning(statics, cases, shapes, rotations):
+        W = _rotation_work(arms, p) * loaded[:, None, None]
         K0 += psi.T @ W @ psi
     return K0
 
 
-def _forces_between(statics: InterfaceStatics, cases: UnitLoads) -> list[FloatArray]:
-    """Forces p (n, 3, k) on the nodes of each interface: K u less the inertia forces for a rigid interface, its weights for an
-    averaged one."""
-    left = statics.fe.stiffness_product(cases.displacements)
+def _turning(
+    statics: InterfaceStatics, cases: UnitLoads, shapes: FloatArray, rotations: FloatArray
+) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
+    """Nodes that turn with an interface or the centre of a spider: their rigid motion (n, 3, 6), ψ (3, m), and the forces p
+    (n, 3, k) on them.
+
+    These are K u less the inertia forces where the nodes follow, and the weights' share of the load where they are followed.
+    """
+    fe, left = statics.fe, statics.fe.stiffness_product(cases.displacements)
     left[:, :INERTIAL] -= cases.loads[:, :INERTIAL]
     if cases.balance is not None:
         left -= cases.balance
-    found = []
+    own = cases.loads.copy()
+    own[:, :INERTIAL] = 0.0
     for j, interface in enumerate(statics.interfaces):
-        own = np.zeros_like(left)
-        own[:, INERTIAL + 6 * j :][:, :6] = cases.loads[:, INERTIAL + 6 * j :][:, :6]
-        p = left if interface.drives_nodes else own
-        found.append(p.reshape(-1, 3, p.shape[1])[interface.nodes])
-    return found
+        mine = np.zeros_like(left)
+        mine[:, INERTIAL + 6 * j :][:, :6] = own[:, INERTIAL + 6 * j :][:, :6]
+        p = left if interface.drives_nodes else mine
+        yield interface.rigid_motion[: len(interface.nodes)], rotations[j], fe.displacements(p)[interface.nodes]
+    for arms in fe.arms.values():
+        six = fe.freedoms.six(np.array([arms.centre]))[0]
+        p = left if arms.average is None else -(arms.average.T @ (left - own)[six])
+        yield arms.rigid_motion, shapes[six[3:]], fe.displacements(p)[arms.nodes]
 
 
-def _rotation_work(interface: BoundInterface, p: FloatArray) -> FloatArray:
-    """W (k, 3, 3) = ½ Σ (r pᵀ + p rᵀ) − Σ (r·p) 1 over the nodes of an interface, p (n, 3, k)."""
-    r = interface.rigid_motion[:, :, 3:]  # columns e × r
+def _rotation_work(rigid_motion: FloatArray, p: FloatArray) -> FloatArray:
+    """W (k, 3, 3) = ½ Σ (r pᵀ + p rᵀ) − Σ (r·p) 1 over nodes with their rigid motion (n, 3, 6) and forces p (n, 3, k)."""
+    r = rigid_motion[:, :, 3:]  # columns e × r
     arm = np.stack([r[:, 1, 2], r[:, 2, 0], r[:, 0, 1]], axis=1)
     W = np.einsum("na,nbk->kab", arm, p)
     W = 0.5 * (W + W.transpose(0, 2, 1))

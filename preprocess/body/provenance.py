@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from flexmbs.flexible_body.file import GENERATOR
+from flexmbs.flexible_body.parts import FloatArray
 from preprocess.body.reference import Reference
 from preprocess.fe.interfaces import BoundInterface
 from preprocess.fe.model import FEModel
@@ -25,9 +26,7 @@ def provenance(
     fe: FEModel, bound: Sequence[BoundInterface], basis: Basis, elastic: ElasticShapes, method: Reduction, reference: Reference
 ) -> dict[str, str | float]:
     """Provenance of a body, facts by name."""
-    faces = "; ".join(
-        f"{b.name}: {b.kind}, {len(b.nodes)} nodes, weights {b.weights.min():g}..{b.weights.max():g}" for b in bound
-    )
+    faces = "; ".join(f"{b.name}: {b.kind}, {len(b.nodes)} nodes, weights {_range(b.weights[: len(b.nodes)])}" for b in bound)
     return {
         "source": fe.source,
         "unit of source": fe.unit,
@@ -35,7 +34,7 @@ def provenance(
         "elements": fe.elements,
         "material": fe.material,
         "nodes": float(len(fe.nodes)),
-        "degrees of freedom": float(3 * len(fe.nodes)),
+        "degrees of freedom": float(fe.freedoms.size - len(fe.constraints.dependent)),
         "method": repr(method),
         "reference": str(reference),
         "interfaces": faces,
@@ -47,10 +46,15 @@ def provenance(
     }
 
 
+def _range(values: FloatArray) -> str:
+    return f"{values.min():g}..{values.max():g}"
+
+
 def _digest(fe: FEModel, bound: Sequence[BoundInterface], method: Reduction, reference: Reference) -> str:
     """SHA-256 of the inputs of the reduction: nodes, matrices, interfaces and options."""
     digest = hashlib.sha256(f"{method!r} {reference!r} {[(b.name, b.kind) for b in bound]}".encode())
-    arrays = [fe.nodes, fe.K.data, fe.K.indices, fe.K.indptr, fe.m.data, fe.m.indices, fe.m.indptr]
+    matrices = [fe.K, fe.m] + ([] if fe.constraints.T is None else [fe.constraints.T])
+    arrays = [fe.nodes, *(array for A in matrices for array in (A.data, A.indices, A.indptr))]
     for array in arrays + [a for b in bound for a in (b.nodes, b.position, b.axes, b.weights)]:
         digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()

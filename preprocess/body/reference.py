@@ -100,8 +100,8 @@ class AttachedInterface(Reference):
 @checked_arguments
 @dataclass(frozen=True)
 class AttachedNode(Reference):
-    """Body frame with its origin at a node, by its number, along mesh axes, with the least-squares rotation of the nodes
-    that share an element with it: ``Σ r̃ᵀr̃ θ = Σ r × (u_j − u_node)``.
+    """Body frame with its origin at a node, by its number, along mesh axes, with the rotation of the node; if it has none, with
+    the least-squares rotation of the nodes that share an element with it: ``Σ r̃ᵀr̃ θ = Σ r × (u_j − u_node)``.
 
     node: its number in the mesh.
 
@@ -133,7 +133,10 @@ class AttachedNode(Reference):
                 f"reference: the mesh has no node {self.node}; its node numbers are {fe.node_ids.min()}..{fe.node_ids.max()}"
             )
         row = int(found[0])
-        near = np.setdiff1d(fe.K[3 * row : 3 * row + 3].indices // 3, row)
+        if fe.freedoms.rotates(found[:1])[0]:
+            six = fe.freedoms.six(found[0])
+            return BodyFrame(fe.nodes[row], np.eye(3), sp.csr_matrix((np.ones(6), (range(6), six)), shape=(6, statics.size)))
+        near = np.setdiff1d(fe.freedoms.node_of_block[fe.K[3 * row : 3 * row + 3].indices // 3], row)
         rotations = rigid_motion(fe.nodes[near] - fe.nodes[row])[:, :, 3:].reshape(-1, 3)
         gram = rotations.T @ rotations
         if not np.linalg.cond(gram) < 1e12:
@@ -201,7 +204,7 @@ class PrincipalAxes(Reference):
 
     def frame(self, statics: InterfaceStatics) -> BodyFrame:
         origin, _, conditions = MeanAxes().frame(statics)
-        x = statics.fe.nodes - origin
+        x = statics.fe.points - origin
         second_moment = x.T @ (statics.fe.m @ x)
         axes = np.linalg.eigh(second_moment)[1][:, ::-1]
         axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), range(3)])

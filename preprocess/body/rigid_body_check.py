@@ -10,7 +10,6 @@ import scipy.linalg
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.parts import FloatArray
 from preprocess.fe.model import FEModel
-from preprocess.mesh.rigid_motion import rigid_motion
 from preprocess.reduction.statics import InterfaceStatics
 
 RESIDUAL = 1e-6  # also satisfied by matrices printed with seven digits
@@ -29,7 +28,7 @@ def rigid_body_modes(statics: InterfaceStatics) -> RigidBodyModes:
     With every interface held there are none, hence the interface coordinates represent all of them.
     """
     fe = statics.fe
-    R = rigid_motion(fe.nodes - fe.centre_of_mass).reshape(statics.size, 6)
+    R = fe.rigid_motion(fe.centre_of_mass)
     residual = _rigid_residual(fe, R)
     if residual > RESIDUAL:
         raise InputError(f"stiffness: rigid-body modes are not strain-free (|K R|/|K| = {residual:.2g}); give K without supports")

@@ -1,7 +1,7 @@
 """The six inertia shape integrals of a reduced body, slices of one Gram matrix.
 
-With W = [1 | X | Φ], the nodal fields "one", "position" and "shapes" in columns, and the scalar nodal mass matrix m of the
-finite elements (M = m ⊗ 1₃),
+With W = [1 | X | Φ], the fields "one", "position" and "shapes" at the mass points in columns, and their scalar mass matrix m
+(M = Cᵀ (m ⊗ 1₃) C; the points of solids are the nodes),
 
     Z = Wᵀ m W
 
@@ -36,7 +36,7 @@ def second_moment(inertia: FloatArray) -> FloatArray:
 
 
 def shape_integrals(m: sp.csr_matrix, x: FloatArray, phi: FloatArray) -> ShapeIntegrals:
-    """Integrals for nodes x (N, 3) and shapes phi (N, 3, n), both in the body frame, and nodal mass matrix m (N, N).
+    """Integrals for mass points x (P, 3) and shapes phi (P, 3, n), both in the body frame, and their mass matrix m (P, P).
 
     Source: Shabana, Dynamics of Multibody Systems, section 5.3.
     """

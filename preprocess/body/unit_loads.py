@@ -74,10 +74,10 @@ class BodyLoads:
 
 def inertial_loads(fe: FEModel, origin: FloatArray, axes: FloatArray) -> FloatArray:
     """Nodal inertia forces (3N, 12) per unit acceleration, angular acceleration and product of angular velocities."""
-    x = (fe.nodes - origin) @ axes
+    x = (fe.points - origin) @ axes
     fields = [np.broadcast_to(e, x.shape) for e in np.eye(3)] + [np.cross(e, x) for e in np.eye(3)]
     fields += [_centripetal(x, a, b) for a, b in PRODUCTS]
-    return np.stack([-fe.mass_product((field @ axes.T).ravel()) for field in fields], axis=1)
+    return np.asarray(-fe.momentum(np.stack([field @ axes.T for field in fields], axis=2)))
 
 
 def interface_loads(statics: InterfaceStatics, axes: FloatArray) -> FloatArray:

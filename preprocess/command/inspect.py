@@ -108,7 +108,8 @@ def _inspect_matrices(fe: FEModel, as_json: bool) -> int:
     if as_json:
         put_json({"source": fe.source, "nodes": len(fe.nodes), "mass": fe.mass, "node sets": sets})
     else:
-        put(f"{fe.source}: {len(fe.nodes)} nodes, {3 * len(fe.nodes)} degrees of freedom, {fe.mass:.6g} kg")
+        free = fe.freedoms.size - len(fe.constraints.dependent)
+        put(f"{fe.source}: {len(fe.nodes)} nodes, {free} degrees of freedom, {fe.mass:.6g} kg")
         put(f"node sets: {_listed(sets)}")
     return 0
 

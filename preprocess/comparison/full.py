@@ -18,7 +18,7 @@ class FullModel(Structure):
     """Structure of a finite-element model with interfaces, by one factorization. Raises InputError."""
 
     def __init__(self, fe: FEModel, interfaces: Mapping[str, Interface], label: str = "full model") -> None:
-        self._statics = InterfaceStatics(fe, bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles))
+        self._statics = InterfaceStatics(fe, bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms))
         self.label, self.nodes, self.node_ids = label, fe.nodes, fe.node_ids
         self.frames = {each.name: each.position for each in self._statics.interfaces}
 
@@ -28,9 +28,9 @@ class FullModel(Structure):
         def response(loads: FloatArray) -> FloatArray:
             return statics.free_response(loads) if held == FREE else statics.held_response(loads, self._index(held))
 
-        most = statics.size - 6 if held == FREE else statics.free_count
+        most = statics.free_degrees_of_freedom - 6 if held == FREE else statics.free_count
         found = modes_of(response, statics.fe.mass_product, statics.size, count=min(count, most))
-        return StructureModes(found.omega / (2 * np.pi), found.shapes.reshape(len(self.nodes), 3, -1))
+        return StructureModes(found.omega / (2 * np.pi), statics.fe.displacements(found.shapes))
 
     def compliance(self, held: str, moving: str) -> FloatArray:
         k = self._index(moving)

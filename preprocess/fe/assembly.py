@@ -1,4 +1,4 @@
-"""Stiffness and mass of a meshed solid."""
+"""Stiffness and mass of a meshed part."""
 
 import warnings
 from collections.abc import Mapping
@@ -11,8 +11,12 @@ from numpy.typing import NDArray
 from preprocess.elements import ELEMENTS
 from preprocess.elements.element import Element
 from preprocess.elements.formulation import Formulation
+from preprocess.fe.connections import Connection, Nodes, connected
+from preprocess.fe.constraints import constraints_of
 from preprocess.fe.element_groups import ElementGroup, Materials, element_groups
+from preprocess.fe.freedoms import Freedoms
 from preprocess.fe.kernels import add_elements
+from preprocess.fe.mass_points import nodes_as_points
 from preprocess.fe.material import Material, elasticity_tensor
 from preprocess.fe.model import FEModel
 from preprocess.fe.pattern import block_columns, elements_of_nodes, neighbour_counts, neighbours
@@ -35,6 +39,7 @@ def assemble(
     material: Materials,
     *,
     formulation: Formulation = DEFAULT,
+    connections: Mapping[str, Connection] | None = None,
     lumped: bool = False,
     allow_large: bool = False,
 ) -> FEModel:
@@ -43,6 +48,7 @@ def assemble(
     mesh: the mesh.  allow_large: also beyond the free memory.
     material: one for the whole mesh, or materials by element set, which must cover every element exactly once.
     formulation: of elements with several formulations.
+    connections: `RigidSpider`, `AveragingSpider` and `Equation` by name; the centre of a spider is a node set with its name.
     lumped: diagonal m, each element's consistent diagonal scaled to its mass (Hinton, Rock, Zienkiewicz 1976), always positive.
     Raises InputError when the estimated memory of assembly and factorization exceeds the free memory, unless allow_large, and for
     elements with no or several materials.
@@ -71,17 +77,18 @@ def assemble(
         element = group.element
         rules, storage = (element.stiffness_tables, _mass_tables(element)), (indptr, indices, K_values, m_values)
         add_elements(mesh.nodes, group.connectivity, *rules, _constants(group.material), storage)
-    n = len(mesh.nodes)
-    width = np.int32 if 9 * len(indices) < 2**31 else np.int64
-    rows: Any = np.empty(3 * n + 1, width)
-    columns: Any = np.empty(9 * len(indices), width)
-    block_columns(indptr, indices, rows, columns)
+    K, m = _matrices(mesh, groups, (indptr, indices, K_values, m_values), lumped)
+    nodes = Nodes(mesh.nodes, mesh.node_ids, mesh.node_sets, Freedoms(len(mesh.nodes)))
+    joined = connected(nodes, connections or {})
+    places, freedoms = joined.nodes.positions, joined.nodes.freedoms
+    size = freedoms.size
+    extended = None if size == K.shape[0] else nodes_as_points(places, size)
     return FEModel(
-        K=_sorted_csr(K_values, columns, rows),
-        m=_lumped_mass(mesh, groups) if lumped else _sorted_csr(m_values, indices, indptr.astype(width)),
-        nodes=mesh.nodes,
-        node_ids=mesh.node_ids,
-        node_sets=mesh.node_sets,
+        K=_padded(K, size),
+        m=_padded(m, len(places)),
+        nodes=places,
+        node_ids=joined.nodes.ids,
+        node_sets=joined.nodes.sets,
         triangles=mesh.surface_triangles(),
         source=mesh.source,
         unit=mesh.unit,
@@ -89,7 +96,33 @@ def assemble(
         material=_described(material),
         mesh=mesh,
         groups=groups,
+        rotating=freedoms.rotating,
+        mass_points=extended,
+        constraints=constraints_of(joined.rows, freedoms.rigid_motion(places - mesh.nodes.mean(axis=0))),
+        arms=joined.arms,
     )
+
+
+def _matrices(
+    mesh: Mesh, groups: tuple[ElementGroup, ...], storage: tuple[Indices, Indices, Array, Array], lumped: bool
+) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+    """K (3N, 3N) and m (N, N) from the pattern of the nodes and values."""
+    indptr, indices, K_values, m_values = storage
+    n = len(mesh.nodes)
+    width = np.int32 if 9 * len(indices) < 2**31 else np.int64
+    rows: Any = np.empty(3 * n + 1, width)
+    columns: Any = np.empty(9 * len(indices), width)
+    block_columns(indptr, indices, rows, columns)
+    m = _lumped_mass(mesh, groups) if lumped else _sorted_csr(m_values, indices, indptr.astype(width))
+    return _sorted_csr(K_values, columns, rows), m
+
+
+def _padded(K: sp.csr_matrix, size: int) -> sp.csr_matrix:
+    """K (size, size) with zero rows and columns added."""
+    if K.shape[0] == size:
+        return K
+    indptr = np.concatenate([K.indptr, np.full(size - K.shape[0], K.indptr[-1], K.indptr.dtype)])
+    return sp.csr_matrix((K.data, K.indices, indptr), shape=(size, size))
 
 
 def _constants(material: Material) -> tuple[Array, float]:

@@ -6,7 +6,8 @@ its nodes, a + G (x - c) with (a, G) = P u and P the pseudoinverse of the rows [
     Δm = Pᵀ diag(M, S) P,
 
 the same for the three components, so that M = m ⊗ 1₃ remains: a pseudo-rigid body. Rigid motions are affine: mass, first and
-second moment, hence every inertia term, are exact. Like an averaged interface it adds no stiffness.
+second moment, hence every inertia term, are exact. Like an averaged interface it adds no stiffness. A single node with a rotation
+carries a rigid body instead: Δm of four points c and c + l e_i that move rigidly with it.
 
 Source: Cohen and Muncaster, The Theory of Pseudo-rigid Bodies, Springer 1988, chapter 2.
 """
@@ -21,10 +22,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
+from preprocess.fe.mass_points import MovedPoints, joined, nodes_as_points, spread
 from preprocess.fe.model import FEModel
 from preprocess.fe.point_mass import PointMass
 from preprocess.inputs.arguments import checked_arguments, instance
 from preprocess.mesh.node_regions import near_enough, region_of
+from preprocess.mesh.rigid_motion import rigid_motion
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -57,16 +60,38 @@ def attach(fe: FEModel, masses: Iterable[PointMass]) -> FEModel:
     masses = tuple(instance(masses, Iterable, "point masses", "a list of PointMass"))  # type: ignore[type-abstract]
     for mass in masses:
         instance(mass, PointMass, "point masses", "a list of PointMass")
-    added = [_nodal_mass(fe, mass) for mass in masses]
-    return replace(fe, m=sp.csr_matrix(sum(added, fe.m)), point_masses=fe.point_masses + masses)
+    for mass in masses:
+        rows = _rows(fe, mass)
+        if len(rows) == 1 and fe.freedoms.rotates(rows)[0]:
+            fe = _with_body(fe, int(rows[0]), mass)
+        else:
+            fe = replace(fe, m=sp.csr_matrix(fe.m + _nodal_mass(fe, rows, mass)))
+    return replace(fe, point_masses=fe.point_masses + masses)
 
 
-def _nodal_mass(fe: FEModel, attached: PointMass) -> sp.csr_matrix:
-    """Δm (N, N)."""
+def _rows(fe: FEModel, attached: PointMass) -> Indices:
     try:
-        rows = region_of(attached.where).rows(fe.nodes, fe.node_sets)
+        return region_of(attached.where).rows(fe.nodes, fe.node_sets)
     except InputError as error:
         raise InputError(*(f"point mass: {problem}" for problem in error.problems)) from None
+
+
+def _with_body(fe: FEModel, node: int, attached: PointMass) -> FEModel:
+    """The model with a rigid body on a node that rotates: four more mass points."""
+    centre = fe.nodes[node] if attached.position is None else np.asarray(attached.position, dtype=float)
+    near_enough(centre, fe.nodes, "point mass: position")
+    length = np.sqrt(np.trace(attached.second_moment) / attached.mass) or 1.0
+    arm = np.vstack([np.zeros(3), length * np.eye(3)])
+    block = _block(arm, np.ones(4), attached)
+    assert block is not None  # four points represent every affine motion
+    motion = rigid_motion(centre + arm - fe.nodes[node]).reshape(-1, 6)
+    own = MovedPoints(centre + arm, spread(motion, fe.freedoms.six(np.array([node]))[0], fe.freedoms.size))
+    before = fe.mass_points or nodes_as_points(fe.nodes, fe.freedoms.size)
+    return replace(fe, m=sp.block_diag([fe.m, block], format="csr"), mass_points=joined([before, own]))
+
+
+def _nodal_mass(fe: FEModel, rows: Indices, attached: PointMass) -> sp.csr_matrix:
+    """Δm (P, P)."""
     centre = fe.nodes[rows].mean(axis=0) if attached.position is None else np.asarray(attached.position, dtype=float)
     near_enough(centre, fe.nodes, "point mass: position")
     block, own = None, rows
@@ -97,4 +122,4 @@ def _block(arm: Array, weight: Array, attached: PointMass) -> Array | None:
 
 def _widened(fe: FEModel, rows: Indices) -> Indices:
     """The nodes and those that share an element with them."""
-    return np.unique(fe.K[3 * rows].indices // 3).astype(np.int64)
+    return np.unique(fe.freedoms.node_of_block[fe.K[3 * rows].indices // 3]).astype(np.int64)

@@ -31,7 +31,7 @@ def initial_stress_stiffness(fe: FEModel, displacements: FloatArray, shapes: Flo
     Source: Bathe, Finite Element Procedures, section 6.2.
     """
     n = shapes.shape[1]
-    fields = tuple(np.ascontiguousarray(field).reshape(len(fe.nodes), 3, -1) for field in (displacements, shapes))
+    fields = tuple(np.ascontiguousarray(fe.displacements(field)) for field in (displacements, shapes))
     lower = np.zeros((displacements.shape[1], n * (n + 1) // 2))
     with Threads() as threads:
         for group in fe.groups:

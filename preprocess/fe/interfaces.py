@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.parts import FloatArray
+from preprocess.fe.freedoms import NONE, Freedoms, dofs_of
 from preprocess.inputs.arguments import checked_arguments, floats, instance
 from preprocess.mesh.node_regions import NodeRows, NodeSets, Region, near_enough, region_of
 from preprocess.mesh.rigid_motion import rigid_motion
@@ -30,9 +31,11 @@ SAMPLE = "hub_face"
 
 @dataclass(frozen=True, eq=False)
 class BoundInterface:
-    """Interface on a given mesh: node rows (n,), frame position (3,) and axes (3, 3), least-squares weights (n,).
+    """Interface on a given mesh: node rows (n,), frame position (3,) and axes (3, 3).
 
     ``drives_nodes``: the nodes follow the frame (rigid), otherwise the frame follows the nodes (averaged).
+    blocks (b,): translations of the nodes and, behind them, the rotations that are coupled; rigid_motion (b, 3, 6): their motion
+    with the frame; weights (b,): of least squares.
     """
 
     name: str
@@ -41,12 +44,18 @@ class BoundInterface:
     nodes: NodeRows
     position: FloatArray
     axes: FloatArray
+    blocks: IntArray
     rigid_motion: FloatArray
     weights: FloatArray
 
     @property
+    def dofs(self) -> IntArray:
+        """Degrees of freedom of the blocks, (3b,)."""
+        return dofs_of(self.blocks)
+
+    @property
     def average(self) -> FloatArray:
-        """Motion of the frame from that of its nodes, ``(TᵀWT)⁻¹ TᵀW`` with T the rigid motion of the nodes, (6, 3n).
+        """Motion of the frame from that of its nodes, ``(TᵀWT)⁻¹ TᵀW`` with T the rigid motion of the blocks, (6, 3b).
 
         Source: MSC Nastran, Quick Reference Guide, RBE3.
         """
@@ -75,20 +84,64 @@ class Interface(ABC):
     def node_weights(self, count: int) -> FloatArray:
         """Weights of the nodes, (count,). Raises InputError."""
 
-    def bind(self, name: str, nodes: FloatArray, sets: NodeSets, triangles: IntArray = NO_TRIANGLES) -> BoundInterface:
-        """The interface on a mesh with nodes (N, 3), named sets, surface triangles (T, 3). Raises InputError naming it."""
+    def bind(
+        self,
+        name: str,
+        nodes: FloatArray,
+        sets: NodeSets,
+        triangles: IntArray = NO_TRIANGLES,
+        freedoms: Freedoms | None = None,
+    ) -> BoundInterface:
+        """The interface on a mesh with nodes (N, 3), named sets, surface triangles (T, 3).
+
+        freedoms: of the nodes, by default translations only.  Raises InputError naming it.
+        """
+        freedoms = freedoms or Freedoms(len(nodes))
         try:
             region = region_of(self.where)
             rows = region.rows(nodes, sets)
-            _check_spread(nodes[rows])
+            turned = self._turned(nodes[rows], rows, freedoms)
             position = surface_centroid(nodes, rows, triangles) if self.position is None else _vector(self.position)
             near_enough(position, nodes, "position")
             axes = np.eye(3) if self.axes is None else _rotation(self.axes)
             weights = self.node_weights(len(rows))
+            blocks = np.concatenate([rows, freedoms.rotation_blocks(turned)])
+            drives = self.drives_nodes and self._free(rows, blocks, freedoms)
         except InputError as error:
             raise InputError(*(f"interfaces.{name}: {problem}" for problem in error.problems)) from None
-        motion = rigid_motion(nodes[rows] - position)
-        return BoundInterface(name, self.kind, self.drives_nodes, rows, position, axes, motion, weights)
+        arm = nodes[rows] - position
+        turn = np.broadcast_to(np.eye(6)[3:], (len(turned), 3, 6))
+        motion = np.concatenate([rigid_motion(arm), turn])
+        size = float(np.linalg.norm(arm, axis=1).mean()) or 1.0
+        weights = np.concatenate([weights, weights[np.isin(rows, turned)] * size**2])
+        return BoundInterface(name, self.kind, drives, rows, position, axes, blocks, motion, weights)
+
+    def _turned(self, points: FloatArray, rows: IntArray, freedoms: Freedoms) -> IntArray:
+        """Nodes whose rotation is coupled: of a rigid interface all that have one, of an averaged interface only if the
+        translations do not define that of the frame. Raises InputError when nothing defines it."""
+        turned = rows[freedoms.rotates(rows)]
+        if turned.size and self.drives_nodes:
+            return turned
+        try:
+            _check_spread(points)
+        except InputError:
+            if not turned.size:
+                raise
+            return turned
+        return NONE
+
+    @staticmethod
+    def _free(rows: IntArray, blocks: IntArray, freedoms: Freedoms) -> bool:
+        """Whether the nodes are free to follow the frame; a single node that follows others carries it instead.
+
+        Raises InputError for several nodes of which some follow others.
+        """
+        follow = np.isin(dofs_of(blocks), freedoms.dependent)
+        if follow.any() and len(rows) > 1:
+            raise InputError(
+                f"{follow.sum()} of its degrees of freedom follow a connection; use the connection's centre, or Averaged"
+            )
+        return not follow.any()
 
 
 class Rigid(Interface):
@@ -160,9 +213,13 @@ def surface_centroid(nodes: FloatArray, rows: IntArray, triangles: IntArray) -> 
 
 
 def bind_interfaces(
-    interfaces: Mapping[str, Interface], nodes: FloatArray, sets: NodeSets, triangles: IntArray = NO_TRIANGLES
+    interfaces: Mapping[str, Interface],
+    nodes: FloatArray,
+    sets: NodeSets,
+    triangles: IntArray = NO_TRIANGLES,
+    freedoms: Freedoms | None = None,
 ) -> list[BoundInterface]:
-    """All interfaces on one mesh. Raises InputError listing every problem: sets, spread, shared nodes."""
+    """All interfaces on one mesh, see `Interface.bind`. Raises InputError listing every problem: sets, spread, shared nodes."""
     instance(interfaces, Mapping, "interfaces", "Rigid or Averaged by name")
     if not interfaces:
         raise InputError("interfaces: none given; declare at least one for the joints")
@@ -173,7 +230,7 @@ def bind_interfaces(
             if not isinstance(name, str) or not name or "/" in name or name == "." or "\0" in name:
                 raise InputError(f"interfaces: {name!r:.60} is not a frame name; give a string without '/'")
             instance(interface, Interface, f"interfaces.{name}", f"Rigid or Averaged, such as Rigid({SAMPLE!r})")
-            bound.append(interface.bind(name, nodes, sets, triangles))
+            bound.append(interface.bind(name, nodes, sets, triangles, freedoms))
         except InputError as error:
             problems.extend(error.problems)
     problems.extend(_overlaps(bound))

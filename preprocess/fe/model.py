@@ -1,7 +1,8 @@
-"""Finite-element model: stiffness, mass and nodes of a free solid."""
+"""Finite-element model: stiffness, mass and nodes of a free part."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -11,7 +12,11 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError, shown
+from preprocess.fe.connections import Arms
+from preprocess.fe.constraints import UNCONSTRAINED, Constraints
 from preprocess.fe.element_groups import ElementGroup
+from preprocess.fe.freedoms import NONE, Freedoms
+from preprocess.fe.mass_points import MovedPoints
 from preprocess.fe.point_mass import PointMass
 from preprocess.inputs.arguments import instance, integers, node_indices
 from preprocess.mesh.mesh import Mesh
@@ -30,10 +35,13 @@ HELD = 1e30  # diagonal penalty terms by which some programs fix degrees of free
 
 @dataclass(frozen=True, eq=False)
 class FEModel:
-    """Stiffness K and mass M = m ⊗ 1₃ of a free solid; degree of freedom 3·node + component.
+    """Stiffness K and mass M = m ⊗ 1₃ of a free part; degree of freedom 3·node + component.
 
-    K (3N, 3N): stiffness, N/m; m (N, N): nodal mass, kg, the same for the three components
+    K (n, n): stiffness, N/m and N m; n = 3N for solids; m (P, P): mass at points, kg, the same for the three components
     nodes (N, 3): positions, m; node_ids (N,): their numbers in the source
+    rotating (R,): nodes with a rotation, whose degrees of freedom follow the 3N translations; then n = 3 (N + R)
+    mass_points: the points with their motion C, M = Cᵀ (m ⊗ 1₃) C; None when they are the nodes
+    constraints: dependent degrees of freedom; arms: what rotates with the connections, by name
     node_sets: node indices by name; triangles (T, 3): outer surface
     source, unit, elements, material: description of the origin
     mesh, groups: the elements, as a whole and by type and material; None and empty for given matrices
@@ -62,6 +70,10 @@ class FEModel:
     mesh: Mesh | None = None
     groups: tuple[ElementGroup, ...] = ()
     point_masses: tuple[PointMass, ...] = ()
+    rotating: Indices = field(default_factory=lambda: NONE)
+    mass_points: MovedPoints | None = None
+    constraints: Constraints = field(default_factory=lambda: UNCONSTRAINED)
+    arms: Mapping[str, Arms] = field(default_factory=dict)
 
     @classmethod
     def from_matrices(
@@ -137,17 +149,52 @@ class FEModel:
         return cls.from_matrices(K, M, places, node_sets=sets, triangles=triangles, source="scikit-fem")
 
     @property
+    def freedoms(self) -> Freedoms:
+        """Degrees of freedom of the nodes."""
+        return Freedoms(len(self.nodes), self.rotating, self.constraints.dependent)
+
+    @property
     def M(self) -> sp.csr_matrix:
-        """m ⊗ 1₃ (3N, 3N)."""
-        return sp.kron(self.m, sp.eye(3), format="csr")
+        """Cᵀ (m ⊗ 1₃) C, (n, n)."""
+        m = sp.kron(self.m, sp.eye(3), format="csr")
+        return m if self.mass_points is None else (self.mass_points.motion.T @ m @ self.mass_points.motion).tocsr()
+
+    @property
+    def points(self) -> Array:
+        """Positions (P, 3) of the mass points, m."""
+        return self.nodes if self.mass_points is None else self.mass_points.positions
+
+    def point_displacements(self, u: Array) -> Array:
+        """Displacements (P, 3, k) of the mass points for u (n, k)."""
+        return u.reshape(len(self.nodes), 3, -1) if self.mass_points is None else self.mass_points.displacements(u)
+
+    def momentum(self, velocity: Array) -> Array:
+        """Cᵀ m v (n, k), the momenta conjugate to the degrees of freedom for velocities v (P, 3, k) of the mass points."""
+        p = sparse_product(self.m, np.ascontiguousarray(velocity).reshape(len(self.points), -1))
+        p = p.reshape(3 * len(self.points), -1)
+        return p if self.mass_points is None else np.asarray(self._to_freedoms @ p)
+
+    @functools.cached_property
+    def _to_freedoms(self) -> sp.csr_matrix:
+        """Cᵀ."""
+        assert self.mass_points is not None
+        return self.mass_points.motion.T.tocsr()
 
     def mass_product(self, u: Array) -> Array:
-        """M u for displacements (3N,) or (3N, k), without forming M."""
-        return sparse_product(self.m, u.reshape(len(self.nodes), -1)).reshape(u.shape)
+        """M u for u (n,) or (n, k), without forming M."""
+        return self.momentum(self.point_displacements(u.reshape(len(u), -1))).reshape(u.shape)
 
     def stiffness_product(self, u: Array) -> Array:
-        """K u for displacements (3N,) or (3N, k)."""
+        """K u for u (n,) or (n, k)."""
         return sparse_product(self.K, u.reshape(len(u), -1)).reshape(u.shape)
+
+    def rigid_motion(self, centre: Array) -> Array:
+        """Degrees of freedom (n, 6) under unit translations and rotations about a point (3,)."""
+        return self.freedoms.rigid_motion(self.nodes - centre)
+
+    def displacements(self, u: Array) -> Array:
+        """Displacements (N, 3, k) of the nodes for u (n, k)."""
+        return u[: 3 * len(self.nodes)].reshape(len(self.nodes), 3, -1)
 
     @property
     def mass(self) -> float:
@@ -158,7 +205,7 @@ class FEModel:
     def centre_of_mass(self) -> Array:
         """Σ m_ab x_b / Σ m_ab (3,), m."""
         nodal = np.asarray(self.m.sum(axis=1)).ravel()
-        return np.asarray(nodal @ self.nodes / nodal.sum())
+        return np.asarray(nodal @ self.points / nodal.sum())
 
 
 def _matrix(given: sp.spmatrix | ArrayLike, name: str, source: str, sizes: tuple[int, ...]) -> sp.csr_matrix:

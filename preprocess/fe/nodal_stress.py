@@ -57,9 +57,9 @@ def elasticity(material: Material) -> FloatArray:
 
 
 def nodal_stress(groups: Sequence[ElementGroup], x: FloatArray, u: FloatArray, rows: StressRows) -> FloatArray:
-    """Stress (n, 6, k) at the rows' nodes under k displacement fields u (3N, k) of the nodes x (N, 3)."""
+    """Stress (n, 6, k) at the rows' nodes under k displacement fields u (3N or more, k) of the nodes x (N, 3)."""
     out, count = np.zeros((len(rows.nodes), 6, u.shape[1])), np.zeros(len(rows.nodes))
-    fields = np.ascontiguousarray(u).reshape(len(x), 3, -1)
+    fields = np.ascontiguousarray(u[: 3 * len(x)]).reshape(len(x), 3, -1)
     for group in groups:
         row_of = rows.row_of[_place(rows.materials, group)]
         add_stress(x, group.connectivity, _tables(group.element), _constants(group.material), fields, row_of, out, count)

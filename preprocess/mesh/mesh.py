@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError, shown
 from preprocess.elements import ELEMENTS
-from preprocess.inputs.arguments import floats, instance, integers, node_indices, vector
+from preprocess.inputs.arguments import flag, floats, instance, integers, node_indices, vector
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh import checks
 from preprocess.mesh.faces import all_faces, surface_triangles
@@ -39,7 +39,7 @@ class Mesh:
     nodes (N, 3): positions in m; node_ids (N,): numbers in the file
     blocks: elements by type ("tet4", "tet10", "hex8", "hex20", "hex27", "wedge6", "wedge15")
     node_sets: node indices by name (node sets, and the nodes of named surfaces); element_sets: element numbers by name
-    source: path or origin; unit: length unit of the file
+    source: path or origin; unit: length unit of the file; separate: its parts need not share nodes, connections join them
 
     Examples
     --------
@@ -58,6 +58,7 @@ class Mesh:
     element_sets: Mapping[str, Indices] = field(default_factory=dict)
     source: str = "arrays"
     unit: str = "m"
+    separate: bool = False
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{len(block.ids)} {kind}" for kind, block in self.blocks.items())
@@ -72,10 +73,12 @@ class Mesh:
         node_sets: Mapping[str, ArrayLike] | None = None,
         element_sets: Mapping[str, ArrayLike] | None = None,
         source: str = "arrays",
+        separate: bool = False,
     ) -> Mesh:
         """Checked mesh of node positions (N, 3) in m and connectivities by element type, numbered from 0 in VTK order.
 
         Elements are numbered from 1 through all types; element_sets hold such numbers, node_sets node indices.
+        separate: accept parts that do not share nodes, for connections between them.
         Raises InputError for an unknown element type and for every defect found by `check`.
         """
         instance(elements, Mapping, f"{source}: elements", "connectivities by element type")
@@ -92,7 +95,7 @@ class Mesh:
         if not blocks:
             raise InputError(f"{source}: elements: none given; give connectivities by element type")
         regions = {name: integers(ids, f"{source}: set {name!r}") for name, ids in (element_sets or {}).items()}
-        mesh = cls(positions, np.arange(len(positions)), blocks, sets, regions, source=source)
+        mesh = cls(positions, np.arange(len(positions)), blocks, sets, regions, source, separate=flag(separate, "separate"))
         mesh.check()
         return mesh
 
@@ -161,7 +164,7 @@ class Mesh:
         problems = [
             *checks.bad_elements(self.nodes, connectivity, ids),
             *checks.nonmatching_faces(faces, ids),
-            *checks.unconnected_parts(self.nodes, connectivity, faces, len(pairs)),
+            *([] if self.separate else checks.unconnected_parts(self.nodes, connectivity, faces, len(pairs))),
         ]
         self._reject(problems)
         for warning in checks.nonconforming_faces(faces, ids):

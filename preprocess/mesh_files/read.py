@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
 from flexmbs.files.paths import file_path
-from preprocess.inputs.arguments import checked_arguments, instance
+from preprocess.inputs.arguments import checked_arguments, flag, instance
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh.checks import missing_nodes, oriented
 from preprocess.mesh.mesh import ElementBlock, Mesh
@@ -22,10 +22,11 @@ UNITS = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "in": 0.0254}
 
 
 @checked_arguments
-def read_mesh(path: str | Path, *, unit: str, fix: str | Iterable[str] = ()) -> Mesh:
+def read_mesh(path: str | Path, *, unit: str, fix: str | Iterable[str] = (), separate: bool = False) -> Mesh:
     """Solid mesh of a file: Gmsh .msh (2.2, 4.1), Abaqus or CalculiX .inp, Nastran .bdf, VTU, MED.
 
     unit: length unit of the file, "m", "cm", "mm" or "in"; fix: "orientation" reorders inverted elements.
+    separate: accept parts that do not share nodes, for connections between them.
     Node sets, named surfaces (their nodes) and physical groups become node sets; nodes without a solid element are omitted.
     Raises InputError for an unreadable file or an invalid solid mesh.
 
@@ -49,7 +50,7 @@ def read_mesh(path: str | Path, *, unit: str, fix: str | Iterable[str] = ()) -> 
     raw = raw_mesh(Path(path))
     for notice in raw.notices:
         warnings.warn(f"{source}: {notice}", PreprocessWarning, stacklevel=3)
-    mesh = _solid_mesh(raw, source, unit)
+    mesh = replace(_solid_mesh(raw, source, unit), separate=flag(separate, f"{source}: separate"))
     if fix:
         mesh = _reoriented(mesh)
     mesh.check()

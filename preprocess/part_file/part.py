@@ -20,6 +20,11 @@ modes = 12
 set = "motor_feet"
 mass = 0.4
 
+[connections.flange]         # optional: rigid-spider, averaging-spider (a region as for an interface) or equation
+kind = "rigid-spider"
+set = "flange_face"
+position = [0.3, 0.0, 0.0]   # of its centre, the node set "flange"
+
 Instead of mesh, unit and material: [matrices] with the file of another program (format, units, mass, nodes: see `read_model`).
 Further keys: name, fix = ["orientation"], lumped, stiffening, estimate, inertia_loads, allow_large, stress = false or a table,
 [prestress], [formulation].
@@ -44,6 +49,7 @@ from preprocess.body.stress import Stress
 from preprocess.elements.formulation import Formulation
 from preprocess.fe.assembly import assemble
 from preprocess.fe.attach import attach
+from preprocess.fe.connections import Connection
 from preprocess.fe.interfaces import Interface
 from preprocess.fe.material import Material
 from preprocess.fe.model import FEModel
@@ -57,7 +63,18 @@ from preprocess.part_file.records import field_names
 from preprocess.reduction import Progress, Reduction
 
 FORMAT = "flexmbs-part/1"
-TABLES = ("material", "materials", "interfaces", "method", "point_masses", "formulation", "stress", "prestress", "matrices")
+TABLES = (
+    "material",
+    "materials",
+    "interfaces",
+    "method",
+    "point_masses",
+    "connections",
+    "formulation",
+    "stress",
+    "prestress",
+    "matrices",
+)
 
 
 @dataclass(frozen=True)
@@ -126,6 +143,7 @@ class Part:
     interfaces: Mapping[str, Interface]
     method: Reduction
     point_masses: Mapping[str, PointMass]
+    connections: Mapping[str, Connection]
     formulation: Formulation
     stress: Stress | None
     prestress: Prestress | None
@@ -145,7 +163,7 @@ class Part:
         if self.mesh is None:
             raise InputError(f"{self.document.path}: has matrices instead of a mesh")
         with self.located():
-            return read_mesh(self.mesh, unit=str(self.options.unit), fix=self.options.fix)
+            return read_mesh(self.mesh, unit=str(self.options.unit), fix=self.options.fix, separate=bool(self.connections))
 
     def model(self, *, allow_large: bool = False) -> FEModel:
         """Finite-element model with its attached masses: assembled, or read. Raises InputError."""
@@ -155,7 +173,10 @@ class Part:
         else:
             mesh, large = self.read_mesh(), allow_large or options.allow_large
             with self.located():
-                fe = assemble(mesh, self.material, formulation=self.formulation, lumped=options.lumped, allow_large=large)
+                fe = assemble(
+                    mesh, self.material, formulation=self.formulation, connections=self.connections, lumped=options.lumped,
+                    allow_large=large,
+                )  # fmt: skip
         with self.located():
             return attach(fe, self.point_masses.values()) if self.point_masses else fe
 

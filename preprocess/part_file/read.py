@@ -20,10 +20,10 @@ from preprocess.fe.point_mass import PointMass
 from preprocess.inputs.arguments import checked_arguments
 from preprocess.part_file.part import FORMAT, OPTIONS, TABLES, Matrices, Options, Part
 from preprocess.part_file.records import Files, as_table, key_problems, problem_at, read_kind, read_record
-from preprocess.part_file.regions import read_interface, read_with_region
+from preprocess.part_file.regions import read_connection, read_interface, read_with_region
 from preprocess.reduction import REDUCTIONS, Reduction
 
-OF_MESH = ("mesh", "unit", "fix", "lumped", "material", "materials", "formulation")
+OF_MESH = ("mesh", "unit", "fix", "lumped", "material", "materials", "connections", "formulation")
 
 
 @checked_arguments
@@ -77,6 +77,7 @@ def part_of(document: Document, *, allow_outside: bool) -> Part:
         interfaces=named("interfaces", read_interface),
         method=one("method", table.get("method", {"modes": 12}), _method),
         point_masses=named("point_masses", _point_mass) if "point_masses" in table else {},
+        connections=named("connections", read_connection) if "connections" in table else {},
         formulation=one("formulation", table.get("formulation", {}), _formulation),
         prestress=one("prestress", table["prestress"], _prestress) if "prestress" in table else None,
         stress=one("stress", table.get("stress", True), _stress),

@@ -1,4 +1,4 @@
-"""Interfaces and attached masses on a region of the mesh: a named set, nodes about a point or on a plane.
+"""Interfaces, connections and attached masses on a region of the mesh: a named set, nodes about a point or on a plane.
 
 [interfaces.hub]
 kind = "rigid"                                    # or "averaged"
@@ -11,21 +11,32 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from flexmbs.declaration import NestedError, Problem, close_names, shown
+from flexmbs.declaration import NestedError, Problem, shown
+from preprocess.fe.connections import CONNECTIONS, Connection
 from preprocess.fe.interfaces import INTERFACES, Interface
 from preprocess.mesh.node_regions import Plane, Point, Region
-from preprocess.part_file.records import Files, Made, as_table, field_names, key_problems, read_record, record_values
+from preprocess.part_file.records import Files, Made, as_table, field_names, key_problems, read_kind, read_record, record_values
 
 REGION_KEYS = ("set", "point", "plane")
 
 
 def read_interface(table: Any, files: Files) -> Interface:
     """The interface of a table. Raises NestedError with every problem, InputError."""
+    return _read_kind(INTERFACES, table, "rigid", files)
+
+
+def read_connection(table: Any, files: Files) -> Connection:
+    """The connection of a table. Raises NestedError with every problem, InputError."""
+    return _read_kind(CONNECTIONS, table, "rigid-spider", files)
+
+
+def _read_kind(kinds: Mapping[str, type[Made]], table: Any, default: str, files: Files) -> Made:
+    """Object of the table's kind, with a region if it has one."""
     given = as_table(table)
-    kind = given.get("kind", "rigid")
-    if not isinstance(kind, str) or kind not in INTERFACES:
-        raise NestedError([Problem(("kind",), f"unknown kind {shown(kind)}; {close_names(str(kind), INTERFACES)}")])
-    return read_with_region(INTERFACES[kind], {key: value for key, value in given.items() if key != "kind"}, files)
+    kind = given.get("kind", default)
+    if not isinstance(kind, str) or kind not in kinds or "where" not in field_names(kinds[kind]):
+        return read_kind(kinds, table, default, files)
+    return read_with_region(kinds[kind], {key: value for key, value in given.items() if key != "kind"}, files)
 
 
 def read_with_region(cls: type[Made], table: Any, files: Files) -> Made:

@@ -9,6 +9,7 @@ from typing import Any
 from preprocess.body.prestress import Prestress
 from preprocess.body.stress import Stress
 from preprocess.elements.formulation import Formulation
+from preprocess.fe.connections import CONNECTIONS
 from preprocess.fe.interfaces import INTERFACES
 from preprocess.fe.material import MATERIALS
 from preprocess.fe.point_mass import PointMass
@@ -33,6 +34,7 @@ def part_schema() -> Schema:
         "material": material, "materials": _named(material), "interfaces": _named(interfaces) | {"minProperties": 1},
         "method": one_of_kinds(REDUCTIONS, "craig-bampton"), "point_masses": _named(record(PointMass, region)),
         "formulation": record(Formulation), "stress": {"anyOf": [{"type": "boolean"}, record(Stress)]},
+        "connections": _named(one_of_kinds(CONNECTIONS, "rigid-spider", region)),
         "prestress": record(Prestress), "matrices": record(Matrices),
     }  # fmt: skip
     return {
@@ -59,6 +61,7 @@ def record(cls: type, more: Schema | None = None, *, kind: str = "") -> Schema:
     """The table of a dataclass: its arguments; of one on a region the keys of that."""
     hints = typing.get_type_hints(cls)
     names = [name for name in field_names(cls) if not (more and name == "where")]
+    more = more if "where" in field_names(cls) else None
     properties = {name: NUMBERS if is_array(hints[name]) else type_adapter(hints[name]).json_schema() for name in names}
     required = [name for name in required_names(cls) if name in names]
     one = {"oneOf": [{"required": [key]} for key in ("set", "point", "plane")]} if more else {}

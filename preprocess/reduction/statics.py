@@ -11,6 +11,8 @@ loads, and a rigid-body motion R α satisfies their constraints:
 Every other support follows from the constraint modes Ψ and the interface stiffness S = Ψᵀ K Ψ, which is small: with interface k
 held and the coordinates o of the others free, ``u = A f + Ψ q,  S_oo q_o = Ψ_oᵀ f,  q_k = 0``, with A f the response with all
 held; a free body under self-equilibrated loads may be held anywhere, since the reactions vanish.
+
+Connections ``u = T_c z`` are eliminated first: K, f and G above are then T_cᵀ K T_c, T_cᵀ f and G T_c.
 """
 
 from __future__ import annotations
@@ -24,44 +26,45 @@ import scipy.sparse as sp
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.parts import FloatArray
+from preprocess.fe.constraints import Constraints
+from preprocess.fe.freedoms import dofs_of
 from preprocess.fe.interfaces import BoundInterface
 from preprocess.fe.model import FEModel
-from preprocess.mesh.rigid_motion import rigid_motion
 from preprocess.solve.factorize import factorize
+from preprocess.solve.factors import Factor
 
 
 class InterfaceStatics:
     """Static response of a body to loads and to interface coordinates, ordered six per interface as given.
 
-    fe, interfaces: the body; size = 3N; coordinates = 6 × interfaces; free_count: degrees of freedom with the interfaces held,
-    free_degrees_of_freedom: with none held.
+    fe, interfaces: the body; size: of its degrees of freedom; coordinates = 6 × interfaces; free_count: degrees of freedom with
+    the interfaces held, free_degrees_of_freedom: with none held, both without those that have no mass.
     """
 
     def __init__(self, fe: FEModel, interfaces: Sequence[BoundInterface]) -> None:
         """Factorization of K with the rigid interfaces (or six supports) held. Raises InputError when K_ii is singular."""
-        size = 3 * len(fe.nodes)
-        self._T, driving = _driven(interfaces, size)
-        self._G, averaging = _averages(interfaces, size)
+        size, connections = fe.freedoms.size, fe.constraints
+        self._T, driving = _driven(interfaces, connections, size)
+        self._G, averaging = _averages(interfaces, connections, size)
         self._driving, self._averaging = driving, averaging
-        self._R = np.zeros((size, 0)) if driving.size else rigid_motion(fe.nodes - fe.nodes.mean(axis=0)).reshape(size, 6)
-        held = np.concatenate([np.zeros(0, np.int64), *(b.nodes for b in interfaces if b.drives_nodes)])
-        nodes = np.setdiff1d(np.arange(len(fe.nodes)), held)
-        if not nodes.size:
+        self._R = np.zeros((size, 0)) if driving.size else fe.rigid_motion(fe.nodes.mean(axis=0))
+        free = free_blocks(fe, interfaces)
+        if not free.size:
             raise InputError("interfaces: they hold every node; leave part of the body deformable")
-        self._KT = (fe.K @ self._T).tocsr()
-        K = fe.K if driving.size else fe.K + _springs(fe, self._R)
-        self._factor = factorize(K, nodes=nodes, coordinates=fe.nodes, node_ids=fe.node_ids)
+        K = connections.matrix(fe.K)
+        self._KT = connections.loads(fe.K @ self._T)
+        self._factor = factorize_free(fe, K if driving.size else K + _springs(fe, K, self._R), free)
         self.fe, self.interfaces = fe, tuple(interfaces)
         self.size, self.coordinates = size, 6 * len(interfaces)
-        self.free_count = 3 * len(nodes) - len(averaging)
-        self.free_degrees_of_freedom = 3 * len(nodes) + len(driving)
+        massive = _massive(fe, free)
+        self.free_count, self.free_degrees_of_freedom = massive - len(averaging), massive + len(driving)
         self._releases: dict[int, tuple[FloatArray, bool]] = {}
         self._Y = self._restrained(np.asarray(self._G.T.toarray()))
         self._border = _BorderedSystem(self._G @ self._Y, self._G @ self._R)
 
     def response(self, loads: FloatArray) -> FloatArray:
         """Displacements (3N, k) under nodal loads (3N, k) with every interface coordinate held at zero."""
-        return self._closed(loads, np.zeros((len(self._averaging), loads.shape[1])))
+        return self._closed(self.fe.constraints.loads(loads), np.zeros((len(self._averaging), loads.shape[1])))
 
     def constraint_modes(self) -> FloatArray:
         """Displacements Ψ (3N, 6 × interfaces) for each interface coordinate at one and all others at zero."""
@@ -91,13 +94,13 @@ class InterfaceStatics:
         return result
 
     def admissible(self, shapes: FloatArray) -> FloatArray:
-        """Shapes (3N, n) with the nodes of rigid interfaces projected onto the nearest rigid motion."""
+        """Shapes (3N, n) with the nodes of rigid interfaces projected onto the nearest rigid motion, obeying the connections."""
         result = np.array(shapes)
         for interface in self.interfaces:
             if interface.drives_nodes:
-                rows = _dofs(interface.nodes)
+                rows = interface.dofs
                 result[rows] = interface.rigid_motion.reshape(-1, 6) @ (interface.average @ shapes[rows])
-        return result
+        return self.fe.constraints.motion(result)
 
     @functools.cached_property
     def interface_loads(self) -> FloatArray:
@@ -107,13 +110,13 @@ class InterfaceStatics:
         """
         L = np.zeros((self.size, self.coordinates))
         for k, interface in enumerate(self.interfaces):
-            L[_dofs(interface.nodes), 6 * k : 6 * k + 6] = interface.average.T
+            L[interface.dofs, 6 * k : 6 * k + 6] = interface.average.T
         return L
 
     @functools.cached_property
     def rigid_modes(self) -> FloatArray:
         """Rigid-body modes R (3N, 6) with Rᵀ M R = 1."""
-        R = rigid_motion(self.fe.nodes - self.fe.centre_of_mass).reshape(self.size, 6)
+        R = self.fe.rigid_motion(self.fe.centre_of_mass)
         L = np.linalg.cholesky(R.T @ self.fe.mass_product(R))
         return np.asarray(scipy.linalg.solve_triangular(L, R.T, lower=True).T)
 
@@ -160,12 +163,12 @@ class InterfaceStatics:
         return self._releases[k]
 
     def _closed(self, loads: FloatArray, q: FloatArray) -> FloatArray:
-        """Response with averaged coordinates at q and rigid ones at zero."""
+        """Response to loads T_cᵀ f with averaged coordinates at q and rigid ones at zero."""
         y = self._restrained(loads)
-        if not len(self._averaging):
-            return y
-        reaction, rigid = self._border.solve(q - self._G @ y, -self._R.T @ loads)
-        return np.asarray(y + self._Y @ reaction + self._R @ rigid)
+        if len(self._averaging):
+            reaction, rigid = self._border.solve(q - self._G @ y, -self._R.T @ loads)
+            y = np.asarray(y + self._Y @ reaction + self._R @ rigid)
+        return self.fe.constraints.motion(y)
 
     def _restrained(self, loads: FloatArray) -> FloatArray:
         return self._factor.solve(loads) if loads.shape[1] else np.zeros(loads.shape)
@@ -197,50 +200,71 @@ def _coordinates(interfaces: Sequence[BoundInterface], drives_nodes: bool) -> np
     return (6 * np.array(chosen, dtype=np.int64)[:, None] + np.arange(6)).ravel()
 
 
-def _dofs(nodes: np.ndarray) -> np.ndarray:
-    return (3 * nodes[:, None] + np.arange(3)).ravel()
+def free_blocks(fe: FEModel, interfaces: Sequence[BoundInterface]) -> np.ndarray:
+    """Blocks of degrees of freedom that neither follow a rigid interface nor a connection, ascending."""
+    held = [each.blocks for each in interfaces if each.drives_nodes]
+    blocks = np.setdiff1d(np.arange(fe.freedoms.size // 3), np.concatenate([np.zeros(0, np.int64), *held]))
+    return fe.constraints.free_blocks(blocks)
 
 
-def _driven(interfaces: Sequence[BoundInterface], size: int) -> tuple[sp.csr_matrix, np.ndarray]:
-    """Motion T of all nodes by the rigid interfaces' coordinates, (3N, 6r), and the indices of these coordinates."""
+def factorize_free(fe: FEModel, A: sp.csr_matrix, free: np.ndarray, *, definite: bool = True) -> Factor:
+    """Factor of the rows and columns of some blocks; messages name nodes."""
+    node = fe.freedoms.node_of_block
+    return factorize(A, nodes=free, coordinates=fe.nodes[node], node_ids=fe.node_ids[node], definite=definite)
+
+
+def _massive(fe: FEModel, free: np.ndarray) -> int:
+    """Number of independent degrees of freedom with mass in some blocks."""
+    if fe.mass_points is None and fe.constraints.T is None:
+        return 3 * len(free)
+    mass = fe.constraints.matrix(fe.M).diagonal()
+    mass[fe.constraints.dependent] = 0.0
+    return int((mass[dofs_of(free)] > 0).sum())
+
+
+def _driven(interfaces: Sequence[BoundInterface], connections: Constraints, size: int) -> tuple[sp.csr_matrix, np.ndarray]:
+    """Motion T of all nodes by the rigid interfaces' coordinates, (n, 6r), and the indices of these coordinates."""
     driving = [interface for interface in interfaces if interface.drives_nodes]
-    return _columns(driving, [each.rigid_motion.reshape(-1, 6) for each in driving], size), _coordinates(interfaces, True)
+    T = _columns(driving, [each.rigid_motion.reshape(-1, 6) for each in driving], size)
+    return connections.motion(T), _coordinates(interfaces, True)
 
 
-def _averages(interfaces: Sequence[BoundInterface], size: int) -> tuple[sp.csr_matrix, np.ndarray]:
-    """Averages G of the nodes' motion, (6a, 3N), and the indices of these coordinates."""
+def _averages(interfaces: Sequence[BoundInterface], connections: Constraints, size: int) -> tuple[sp.csr_matrix, np.ndarray]:
+    """Averages G of the nodes' motion, (6a, n), and the indices of these coordinates."""
     averaging = [interface for interface in interfaces if not interface.drives_nodes]
-    G = _columns(averaging, [each.average.T for each in averaging], size).T.tocsr()
-    return G, _coordinates(interfaces, False)
+    columns = _columns(averaging, [each.average.T for each in averaging], size)
+    return connections.loads(columns).T.tocsr(), _coordinates(interfaces, False)
 
 
 def _columns(interfaces: Sequence[BoundInterface], values: Sequence[FloatArray], size: int) -> sp.csr_matrix:
-    """Six columns (size, 6 × interfaces) for each interface, from their values at its nodes (3n, 6)."""
-    rows = [np.repeat(_dofs(each.nodes), 6) for each in interfaces]
-    columns = [np.tile(6 * k + np.arange(6), 3 * len(each.nodes)) for k, each in enumerate(interfaces)]
+    """Six columns (size, 6 × interfaces) for each interface, from their values at its degrees of freedom (3b, 6)."""
+    rows = [np.repeat(each.dofs, 6) for each in interfaces]
+    columns = [np.tile(6 * k + np.arange(6), len(each.dofs)) for k, each in enumerate(interfaces)]
     if not interfaces:
         return sp.csr_matrix((size, 0))
     entries = np.concatenate([value.ravel() for value in values])
     return sp.csr_matrix((entries, (np.concatenate(rows), np.concatenate(columns))), shape=(size, 6 * len(interfaces)))
 
 
-def _springs(fe: FEModel, R: FloatArray) -> sp.csr_matrix:
+def _springs(fe: FEModel, K: sp.csr_matrix, R: FloatArray) -> sp.csr_matrix:
     """Springs at six degrees of freedom, of the body's diagonal stiffness."""
     diagonal = np.zeros(R.shape[0])
-    held = _supports(fe.nodes, R)
-    diagonal[held] = fe.K.diagonal()[held]
+    held = _supports(fe, R)
+    diagonal[held] = K.diagonal()[held]
     return sp.diags(diagonal, format="csr")
 
 
-def _supports(nodes: FloatArray, R: FloatArray) -> np.ndarray:
-    """Six degrees of freedom at three distant nodes that hold the body without straining it."""
-    centre = nodes.mean(axis=0)
-    first = int(np.argmax(np.linalg.norm(nodes - centre, axis=1)))
-    second = int(np.argmax(np.linalg.norm(nodes - nodes[first], axis=1)))
-    line = (nodes[second] - nodes[first]) / np.linalg.norm(nodes[second] - nodes[first])
-    arm = nodes - nodes[first]
-    third = int(np.argmax(np.linalg.norm(arm - np.outer(arm @ line, line), axis=1)))
-    dofs = _dofs(np.array([first, second, third]))
+def _supports(fe: FEModel, R: FloatArray) -> np.ndarray:
+    """Six independent degrees of freedom at three distant nodes that hold the body without straining it."""
+    free = fe.constraints.free_blocks(np.arange(fe.freedoms.size // 3))
+    places = fe.nodes[fe.freedoms.node_of_block[free]]
+    first = places[np.argmax(np.linalg.norm(places - places.mean(axis=0), axis=1))]
+    second = places[np.argmax(np.linalg.norm(places - first, axis=1))]
+    line = (second - first) / np.linalg.norm(second - first)
+    arm = places - first
+    third = places[np.argmax(np.linalg.norm(arm - np.outer(arm @ line, line), axis=1))]
+    near = [np.flatnonzero((places == place).all(axis=1)) for place in (first, second, third)]
+    dofs = np.setdiff1d(dofs_of(free[np.unique(np.concatenate(near))]), fe.constraints.dependent)
     scaled = R[dofs] / np.linalg.norm(R[dofs], axis=0)
     pivots = scipy.linalg.qr(scaled.T, pivoting=True)[2]
     return np.sort(dofs[pivots[:6]])

@@ -20,8 +20,7 @@ import scipy.sparse as sp
 
 from flexmbs.errors import SolverError
 from flexmbs.flexible_body.parts import FloatArray
-from preprocess.reduction.statics import InterfaceStatics
-from preprocess.solve.factorize import factorize
+from preprocess.reduction.statics import InterfaceStatics, factorize_free, free_blocks
 
 CHEAP = 30_000  # degrees of freedom up to which the second factorization is negligible
 _SEPARATE = 1e-6  # relative gap of eigenvalues in which a shift is safe
@@ -34,10 +33,9 @@ def modes_below(statics: InterfaceStatics, omega2: float, held: Sequence[int]) -
     Raises InputError when ``omega2`` is an eigenvalue to working accuracy.
     """
     fe = statics.fe
-    dynamic = (fe.K - omega2 * sp.kron(fe.m, sp.eye(3), format="csr")).tocsr()
-    rigid = [(k, each) for k, each in enumerate(statics.interfaces) if each.drives_nodes]
-    nodes = np.setdiff1d(np.arange(len(fe.nodes)), np.concatenate([np.zeros(0, np.int64), *(each.nodes for _, each in rigid)]))
-    factor = factorize(dynamic, nodes=nodes, coordinates=fe.nodes, definite=False)
+    dynamic = (fe.K - omega2 * fe.M).tocsr()
+    free = free_blocks(fe, statics.interfaces)
+    factor = factorize_free(fe, fe.constraints.matrix(dynamic), free, definite=False)
     border, corner, constraints = _border(statics, dynamic, held)
     count = factor.negative_pivots() - constraints
     if border.shape[1]:
@@ -48,20 +46,21 @@ def modes_below(statics: InterfaceStatics, omega2: float, held: Sequence[int]) -
 
 
 def _border(statics: InterfaceStatics, dynamic: sp.csr_matrix, held: Sequence[int]) -> tuple[FloatArray, FloatArray, int]:
-    """Columns [A_fq Gᵀ] on all nodes, the matrix [A_qq 0; 0 0], and the number of rows of G."""
+    """Columns [A_fq Gᵀ] on all nodes, the matrix [A_qq 0; 0 0], and the number of rows of G, connections eliminated."""
+    connections = statics.fe.constraints
     moves, averages = [np.zeros((statics.size, 0))], [np.zeros((statics.size, 0))]
     for k, interface in enumerate(statics.interfaces):
         columns = np.zeros((statics.size, 6))
-        rows = (3 * interface.nodes[:, None] + np.arange(3)).ravel()
+        rows = interface.dofs
         if interface.drives_nodes and k not in held:
             columns[rows] = interface.rigid_motion.reshape(-1, 6)
             moves.append(columns)
         elif not interface.drives_nodes and k in held:
             columns[rows] = interface.average.T
             averages.append(columns)
-    T, G = np.hstack(moves), np.hstack(averages)
+    T, G = connections.motion(np.hstack(moves)), connections.loads(np.hstack(averages))
     AT = dynamic @ T
-    return np.hstack([AT, G]), scipy.linalg.block_diag(T.T @ AT, np.zeros((G.shape[1],) * 2)), G.shape[1]
+    return np.hstack([connections.loads(AT), G]), scipy.linalg.block_diag(T.T @ AT, np.zeros((G.shape[1],) * 2)), G.shape[1]
 
 
 def prove_complete(statics: InterfaceStatics, omega: FloatArray, held: Sequence[int]) -> None:

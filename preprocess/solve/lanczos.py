@@ -23,6 +23,7 @@ _TOLERANCE = 1e-7  # residual of a Ritz vector; the error of its ω² is of the 
 _SWEEPS = 3  # of orthogonalization against the basis, at most
 _MAX_RESTARTS = 30
 _DENSE_SIZE = 400
+_MASSLESS = 1e-13  # eigenvalue of a mass matrix with unit diagonal below which it is zero
 
 
 class Modes(NamedTuple):
@@ -66,12 +67,21 @@ def modes_of(response: Operator, mass: Operator, size: int, *, count: int = 0, o
 
 
 def _dense(response: Operator, mass: Operator, size: int) -> tuple[FloatArray, FloatArray]:
-    """All modes of a small structure from ``Lᵀ A L y = θ y``, M = L Lᵀ, φ = A L y / θ."""
-    L = np.asarray(np.linalg.cholesky(mass(np.eye(size))), dtype=np.float64)
+    """All modes of a small structure from ``Lᵀ A L y = θ y``, M = L Lᵀ, φ = A L y / θ; L (n, r) with r the rank of M."""
+    L = _root(mass(np.eye(size)))
     AL = response(L)
     theta, y = np.linalg.eigh(0.5 * (L.T @ AL + AL.T @ L))
     theta, y = theta[::-1], y[:, ::-1]
     return theta, (AL @ y) / np.where(theta > 1e-13 * theta[0], theta, 1.0)
+
+
+def _root(M: FloatArray) -> FloatArray:
+    """L (n, r) with L Lᵀ = M, of rank r: rotations may have no mass."""
+    scale = np.sqrt(np.maximum(np.diag(M), 0.0))
+    unit = np.where(scale > 0, scale, 1.0)
+    values, vectors = np.linalg.eigh(M / np.outer(unit, unit))
+    kept = values > _MASSLESS * values[-1]
+    return np.asarray(scale[:, None] * vectors[:, kept] * np.sqrt(values[kept]))
 
 
 def _block_lanczos(

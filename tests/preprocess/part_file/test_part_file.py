@@ -12,6 +12,7 @@ from part_files import PART, bar
 
 import preprocess as pp
 from flexmbs.errors import InputError
+from preprocess.fe.connections import CONNECTIONS, Connection
 from preprocess.fe.interfaces import INTERFACES
 from preprocess.fe.material import MATERIALS
 from preprocess.part_file import read_part
@@ -97,7 +98,24 @@ def test_interfaces(text: str, expected: Any, tmp_path: Path) -> None:
     same(read_part(bar(tmp_path, with_table("interfaces.left", text))).interfaces["left"], expected)
 
 
+CONNECTION_TABLES: list[tuple[str, Connection]] = [
+    ("point = [1, 2, 3]\nposition = [1, 2, 4]", pp.RigidSpider(pp.Point(AT), position=(1.0, 2.0, 4.0))),
+    (
+        'kind = "rigid-spider"\nset = "hub"\nreference = 17\ncomponents = "123"',
+        pp.RigidSpider("hub", reference=17, components="123"),
+    ),
+    ('kind = "averaging-spider"\nset = "hub"\nweights = [1, 2, 3]', pp.AveragingSpider("hub", weights=(1.0, 2.0, 3.0))),
+    ('kind = "equation"\nterms = [[3, 1, 1.0], [4, 1, -1.0]]', pp.Equation(((3, 1, 1.0), (4, 1, -1.0)))),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), CONNECTION_TABLES)
+def test_connections(text: str, expected: Connection, tmp_path: Path) -> None:
+    same(read_part(bar(tmp_path, f"{PART}\n[connections.flange]\n{text}\n")).connections["flange"], expected)
+
+
 def test_every_kind_is_tried() -> None:
+    assert {type(connection) for _, connection in CONNECTION_TABLES} == set(CONNECTIONS.values())
     assert {type(method) for _, method in METHODS} == set(REDUCTIONS.values())
     assert {type(material) for _, material in MATERIAL_TABLES} == set(MATERIALS.values())
     assert {type(interface) for _, interface in INTERFACE_TABLES} == set(INTERFACES.values())

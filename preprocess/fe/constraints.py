@@ -1,0 +1,125 @@
+"""Linear constraints ``u = T z``: dependent degrees of freedom as combinations of the others.
+
+Every connection gives rows ``u_d = C u``. With A the identity but for these rows, T = A Aᴬ… until no row depends on a dependent
+degree of freedom: chains of connections are resolved. z has the same length as u; its dependent entries are unused and zero.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from flexmbs.errors import InputError
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+Columns = TypeVar("Columns", Array, sp.csr_matrix)  # dense or sparse
+
+LONGEST = 100  # chain of connections that depend on each other
+RIGID = 1e-8  # relative residual of rigid motions in an equation
+
+
+class Dependence(NamedTuple):
+    """Rows of one connection: dependent degrees of freedom (m,) and C (m, size) with ``u_d = C u``."""
+
+    name: str
+    dofs: Indices
+    C: sp.csr_matrix
+
+
+@dataclass(frozen=True, eq=False)
+class Constraints:
+    """``u = T z`` with T (size, size), and the dependent degrees of freedom (m,); without any, T is None."""
+
+    T: sp.csr_matrix | None
+    dependent: Indices
+
+    def motion(self, z: Columns) -> Columns:
+        """u = T z (size, k)."""
+        return z if self.T is None else self.T @ z
+
+    def loads(self, f: Columns) -> Columns:
+        """Loads Tᵀ f on z (size, k)."""
+        return f if self.T is None else self._transposed @ f
+
+    def matrix(self, A: sp.csr_matrix) -> sp.csr_matrix:
+        """Tᵀ A T, with a positive diagonal at the unused degrees of freedom."""
+        if self.T is None:
+            return A
+        reduced = sp.csr_matrix(self._transposed @ (A @ self.T))
+        unused = np.zeros(A.shape[0])
+        unused[self.dependent] = max(float(np.abs(A.diagonal()).mean()), np.finfo(float).tiny)
+        return (reduced + sp.diags(unused)).tocsr()
+
+    def free_blocks(self, blocks: Indices) -> Indices:
+        """Those of the blocks that are not wholly dependent."""
+        used = np.ones(3 * (int(blocks.max(initial=-1)) + 1), dtype=bool)
+        used[self.dependent[self.dependent < len(used)]] = False
+        return blocks[used.reshape(-1, 3)[blocks].any(axis=1)]
+
+    @functools.cached_property
+    def _transposed(self) -> sp.csr_matrix:
+        return sp.csr_matrix(self.T).T.tocsr()
+
+
+UNCONSTRAINED = Constraints(None, np.zeros(0, dtype=np.int64))
+
+
+def constraints_of(rows: Sequence[Dependence], R: Array) -> Constraints:
+    """Constraints of all connections; R (size, 6): rigid motions, which every one must allow.
+
+    Raises InputError naming connections that share a dependent degree of freedom, depend on themselves or hold the part.
+    """
+    if not rows:
+        return UNCONSTRAINED
+    _check_distinct(rows)
+    dependent = np.concatenate([each.dofs for each in rows])
+    C = sp.vstack([each.C for each in rows], format="csr")
+    _check_rigid(rows, R)
+    n = len(R)
+    own = np.ones(n)
+    own[dependent] = 0.0
+    place = sp.csr_matrix((np.ones(len(dependent)), (dependent, np.arange(len(dependent)))), shape=(n, len(dependent)))
+    A = (sp.diags(own) + place @ C).tocsr()
+    T = A
+    for _ in range(LONGEST):
+        T.eliminate_zeros()
+        left = T[:, dependent]
+        if not left.nnz:
+            return Constraints(T, np.sort(dependent))
+        T = (T @ A).tocsr()
+    stuck = [each.name for each in rows if T[each.dofs][:, dependent].nnz]
+    raise InputError(f"connections: {', '.join(stuck)} depend on themselves; every dependent node must follow others")
+
+
+def _check_distinct(rows: Sequence[Dependence]) -> None:
+    problems = []
+    for k, second in enumerate(rows):
+        for first in rows[:k]:
+            shared = np.intersect1d(first.dofs, second.dofs)
+            if shared.size:
+                problems.append(
+                    f"connections: {first.name} and {second.name} both move {shared.size} degrees of freedom; "
+                    "a node can follow only one of them"
+                )
+    if problems:
+        raise InputError(*problems)
+
+
+def _check_rigid(rows: Sequence[Dependence], R: Array) -> None:
+    """Raise InputError for rows that a rigid motion does not satisfy."""
+    scale = np.abs(R).max(axis=0)
+    for each in rows:
+        residual = np.abs(each.C @ R - R[each.dofs]).max(axis=0) / scale
+        if residual.max() > RIGID:
+            raise InputError(
+                f"connections.{each.name}: it does not allow rigid motions (residual {residual.max():.2g}); "
+                "a free body cannot be held: remove equations with the ground, correct the factors"
+            )
