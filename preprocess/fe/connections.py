@@ -130,7 +130,7 @@ class Spider(Connection):
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class RigidSpider(Spider):
-    """Nodes that follow a centre as a rigid body (RBE2, *COUPLING with *KINEMATIC); it stiffens the part.
+    """Nodes that follow a centre as a rigid body (RBE2, ``*KINEMATIC``); it stiffens the part.
 
     Examples
     --------
@@ -157,7 +157,7 @@ class RigidSpider(Spider):
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class AveragingSpider(Spider):
-    """A centre that follows the weighted mean motion of its nodes (RBE3, *COUPLING with *DISTRIBUTING); it adds no stiffness.
+    """A centre that follows the weighted mean motion of its nodes (RBE3, ``*DISTRIBUTING``); it adds no stiffness.
 
     weights (n,): of the nodes, in the order of their rows; by default equal.  Weights of rotations are these times the square of
     the nodes' mean distance from the centre.
@@ -213,7 +213,7 @@ class AveragingSpider(Spider):
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class Equation(Connection):
-    """Linear equation ``Σ_j c_j u_j = 0`` between degrees of freedom (MPC, *EQUATION); that of the first term is dependent.
+    """Linear equation ``Σ_j c_j u_j = 0`` between degrees of freedom (MPC, ``*EQUATION``); that of the first term is dependent.
 
     terms: (node number, component 1 … 6, factor c_j) each; components 4 … 6 need a node with a rotation.
     A free body must be able to move rigidly under it.
