@@ -29,14 +29,19 @@ class Bounds(NamedTuple):
     ground: float
 
 
-def bounds(solution: SolutionData, points: dict[str, FloatArray]) -> Bounds:
-    """Of points (n, 3) of the bodies in their axes."""
+def places(solution: SolutionData, points: dict[str, FloatArray]) -> FloatArray:
+    """Where points (n, 3) of the bodies in their axes are at some instants, (nt, all n, 3)."""
     pick = np.unique(np.linspace(0, len(solution.t) - 1, INSTANTS).astype(int))
-    placed = [np.zeros((len(pick), 1, 3))]
-    for name, own in points.items():
-        view = solution.body(name)
-        placed.append(np.einsum("tij,nj->tni", view.rotation[pick], own) + view.position[pick][:, None])
-    everything = np.concatenate(placed, axis=1)
+    views = {name: solution.body(name) for name in points}
+    placed = [np.einsum("tij,nj->tni", views[name].rotation[pick], own) + views[name].position[pick][:, None]
+              for name, own in points.items()]  # fmt: skip
+    return np.concatenate([np.zeros((len(pick), 0, 3)), *placed], axis=1)
+
+
+def bounds(solution: SolutionData, points: dict[str, FloatArray]) -> Bounds:
+    """Of points (n, 3) of the bodies in their axes, and the origin."""
+    found = places(solution, points)
+    everything = np.concatenate([np.zeros((len(found), 1, 3)), found], axis=1)
     flat = everything.reshape(-1, 3)
     size = float(np.linalg.norm(np.ptp(everything[0], axis=0))) or float(np.linalg.norm(np.ptp(flat, axis=0))) or 1.0
     gravity = np.asarray(solution.model.gravity, float)

@@ -20,10 +20,11 @@ from flexmbs.player.fields import Field, Mark, stored_fields
 from flexmbs.player.solids import Solid, require_solids
 from flexmbs.player.surface import Skin
 from flexmbs.scene.arrows import arrows_of, touches_of
-from flexmbs.scene.bounds import Bounds, bounds
+from flexmbs.scene.bounds import Bounds, bounds, places
 from flexmbs.scene.instants import sampled, turn_note
 from flexmbs.scene.joint_marks import axes_of, stops_of
 from flexmbs.scene.links import Shape, body_shapes, extent_of
+from flexmbs.scene.stands import stands
 from flexmbs.scene.surfaces import add_part, parts_of
 from flexmbs.scene.touching import touching_shapes
 from flexmbs.system.topology import topology
@@ -110,7 +111,7 @@ class _Writer:
             "ground": box.ground, "bodies": bodies, "parts": parts, "fields": fields, **self._poses(box),
             "frames": [self._frame(ref) for ref in self.used], "joints": [self._joint(name) for name in self.shown.joints],
             "arrows": arrows, "touches": touches,
-            "scenery": [self._solid(each) for each in self.solids if each.body == GROUND], "chain": self._chain(),
+            "scenery": [self._solid(each) for each in self._scenery(points, box)], "chain": self._chain(),
             "notes": [*self.notes, *turn_note(rates, spacing)], "legends": legends, "marks": self._marks(),
             "alone": {each.key: self._alone(each) for each in self.extras.alone}, "data": self.buffer.text(),
         }  # fmt: skip
@@ -149,6 +150,14 @@ class _Writer:
     def _alone(self, each: Alone) -> dict[str, Any]:
         data = self.shown.compiled.data[each.body]
         return body_scene(self.buffer, data, self.skins[each.body], each.show, each.fields, each.marks)
+
+    def _scenery(self, points: dict[str, FloatArray], box: Bounds) -> list[Solid]:
+        """The solids on the ground, or stands of the joints there."""
+        if given := [each for each in self.solids if each.body == GROUND]:
+            return given
+        refs = {ref for joint in self.shown.model.joints.values() for ref in (joint.parent, joint.child) if ref.body == GROUND}
+        feet = np.array([frame_of(self.shown, ref)[0] for ref in self.used if ref in refs]).reshape(-1, 3)
+        return stands(feet, places(self.shown, points).reshape(-1, 3), box)
 
     def _points(self, factors: dict[str, dict[str, Any]]) -> dict[str, FloatArray]:
         """Points (n, 3) by which a body extends, body axes."""

@@ -183,3 +183,21 @@ def test_a_page_of_one_picture_has_no_empty_bars() -> None:
     assert 'class="tiles"' not in text
     run = fm.simulate(hanging(), t_end=0.02, step=0.01)
     assert "<nav>" in page(run, summary(run))
+
+
+def standing(height: float, *, hanging: bool = False) -> list[np.ndarray]:
+    """Heights of the vertices of each stand of a turning arm, or of a pendulum, on a joint above the ground."""
+    model = fm.Model("standing", frames={"post": (0.2, 0.0, height)})
+    axis, sizes = ("y", (0.01, 0.1, 0.1)) if hanging else ("z", (0.01, 0.1, 0.1))
+    arm = model.add(fm.RigidBody("arm", mass=1.0, com=(0.3, 0, 0), inertia=sizes, frames={"tip": (0.6, 0, 0)}))
+    model.add(fm.Revolute("hinge", model.ground["post"], arm, axis=axis, v0=1.0))
+    table = scene(fm.simulate(model, t_end=1.0, step=0.05))
+    return [read(table["data"], each["vertices"])[:, 2] for each in table["scenery"]]
+
+
+def test_machines_above_the_ground_stand_on_it() -> None:
+    """From the grid to the joint, where nothing moves below it; a pendulum hangs, and what lies on the ground needs no stand."""
+    (heights,) = standing(0.5)
+    assert heights.min() == pytest.approx(0.0, abs=1e-4)
+    assert heights.max() == pytest.approx(0.5, abs=1e-4)
+    assert standing(0.5, hanging=True) == standing(0.0) == []

@@ -6,18 +6,20 @@ import functools
 import math
 import numbers
 from collections.abc import Callable, Iterable, Mapping
-from typing import Annotated, Any, NamedTuple, Self, final
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import BeforeValidator, model_validator
-from scipy.interpolate import BSpline
 
 from flexmbs.declaration import Declaration, NestedError, Problem, shown
 from flexmbs.errors import InputError
 from flexmbs.model.arguments import checked, real_array
 from flexmbs.model.fields import AnyVector, Number, items, number, positive, vector
 from flexmbs.model.laws import Function, SmoothStep, Table, TimeLaw
+
+if TYPE_CHECKING:
+    from scipy.interpolate import BSpline
 
 QUINTIC = 5
 MOST_STEPS = 1_000_000
@@ -363,7 +365,9 @@ class SplinePath(DeclaredPath, kind="spline"):
         return self.knots[QUINTIC], self.knots[len(self.coefficients)]
 
     @functools.cached_property
-    def _splines(self) -> tuple[BSpline, BSpline, BSpline]:
+    def _splines(self) -> "tuple[BSpline, BSpline, BSpline]":
+        from scipy.interpolate import BSpline  # a long import, for a kind that few models have
+
         spline = BSpline(np.array(self.knots), np.array(self.coefficients), QUINTIC)
         return spline, spline.derivative(1), spline.derivative(2)
 
