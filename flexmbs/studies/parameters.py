@@ -186,7 +186,10 @@ def _with(container: Any, changes: Changes, place: tuple[str, ...]) -> Any:
         within = [(keys[1:], value) for keys, value in changes if keys[0] == key]
         whole = [value for keys, value in within if not keys]
         inner = [change for change in within if change[0]]
-        part = whole[-1] if whole else _parts(container, place[-1] if place else "")[key]
+        before = _parts(container, place[-1] if place else "")[key]
+        part = whole[-1] if whole else before
+        if isinstance(before, tuple) and len(before) == 1 and isinstance(part, int | float):  # of `number_at`
+            part = (part,)
         parts[key] = _with(part, inner, (*place, key)) if inner else part
     match container:
         case ModelData():

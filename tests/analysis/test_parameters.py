@@ -124,3 +124,12 @@ def test_parameters_lists_every_number_once():
         "bodies.link v1.2.com.2", "bodies.link v1.2.inertia.yx", "run.t_end"
     ]  # fmt: skip
     assert found["forces.drive.law.reference.amplitude"] == 0.2
+
+
+def test_the_only_element_of_a_list():
+    """A joint of a model file may have q0 = [0.3]: its path gives and takes the number."""
+    model = fm.Model("rail")
+    block = model.add(fm.PointMass("block", mass=1.0))
+    model.add(fm.Prismatic("rail", model.ground, block, q0=(0.3,)))
+    other = changed(model, {"joints.rail.q0": 0.4})
+    assert (number_at(model, "joints.rail.q0"), number_at(other, "joints.rail.q0")) == (0.3, 0.4)

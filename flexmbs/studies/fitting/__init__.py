@@ -4,6 +4,10 @@
 `runs`             values of parameters → those numbers, by a run; what of its course must not change
 `extrapolation`    differences with several steps → derivatives with error estimates
 `derivatives`      a function, with its noise → its gradient, some evaluations at a time
+`along`            the equations of motion along a trajectory, their slopes; kernels: `along_kernels`
+`begun`            runs at their start, beside each other by a parameter
+`implicit_steps`   tangents of the steps of generalized-α
+`exact`            derivatives of outputs by tangents
 `sensitivities`    `fm.sensitivities`
 `measurements`     measured signals
 `identify`         `fm.identify`

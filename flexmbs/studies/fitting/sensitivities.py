@@ -11,13 +11,14 @@ import numpy as np
 
 from flexmbs.api.solution import Solution
 from flexmbs.console.columns import aligned
-from flexmbs.declaration import close_names
+from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError, ModelWarning
 from flexmbs.exports.data_frames import optional
 from flexmbs.model.run import Run
 from flexmbs.signals.arguments import FloatArray, whole_number
 from flexmbs.studies.fitting.arguments import read_number
 from flexmbs.studies.fitting.derivatives import checked_scales, gradient
+from flexmbs.studies.fitting.exact import tangent_gradient
 from flexmbs.studies.fitting.runs import prepared_runs, run_options
 from flexmbs.studies.outputs import Output, evaluated, read_outputs, units
 from flexmbs.studies.parameters import Build
@@ -26,6 +27,7 @@ from flexmbs.time_stepping.event import Event
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+METHODS = ("differences", "tangent")
 HEADINGS = ("output", "parameter", "derivative", "error", "relative")
 
 
@@ -92,16 +94,24 @@ def sensitivities(
     step: float | None = None,
     run: Run | None = None,
     events: Sequence[Event] = (),
+    method: str = "differences",
     accuracy: float = 1e-6,
     scales: Mapping[str, float] | None = None,
     workers: int = 1,
 ) -> Sensitivities:  # fmt: skip
     """Derivatives of outputs of a run by parameters of its model, with an error estimate of each.
 
-    Central differences of whole runs, extrapolated to the step zero. Steps are halved until the estimated errors are below
-    ``accuracy``, or noise prevents it; noise is measured by runs that differ by rounding or in their tolerances. Runs that take
-    another course, with other events, impacts, states of rigid contacts or another end, are not differentiated across: where
-    smaller steps find no others, the derivative is NaN, as it is of outputs with a kink. The run at the given values is audited.
+    "differences": central differences of whole runs, extrapolated to the step zero. Steps are halved until the estimated errors
+    are below ``accuracy``, or noise prevents it; noise is measured by runs that differ by rounding or in their tolerances. Runs
+    that take another course, with other events, impacts, states of rigid contacts or another end, are not differentiated across:
+    where smaller steps find no others, the derivative is NaN, as it is of outputs with a kink.
+
+    "tangent": the steps of the run are differentiated, those of generalized-α with a fixed step. The equations of a step are
+    exact, the terms of the equations of motion in them are differenced in single evaluations, never in runs, with relative errors
+    of about 1e-9. One direction is compared with differences of runs. What is not smooth is refused: events, rigid contacts,
+    discrete controllers, friction that depends on reactions, jumps of drives.
+
+    The run at the given values is audited.
 
     Parameters
     ----------
@@ -121,8 +131,10 @@ def sensitivities(
         Other options of the run, by default the model's.
     events : sequence of Event
         As of `simulate`.
+    method : 'differences' or 'tangent'
+        How derivatives are found.
     accuracy : float
-        Wanted relative error of the derivatives.
+        Wanted relative error of the derivatives by differences.
     scales : dict of floats, optional
         Sizes of parameters, of which the first steps are a hundredth; by default their absolute values, 1 for a zero.
     workers : int
@@ -138,7 +150,9 @@ def sensitivities(
     InputError
         For parameters, outputs, models and options that are not possible.
     SolverError
-        If the run at the given values stops.
+        If the run at the given values stops, or differences of runs contradict the tangents.
+
+    Source: docs/theory.md, section 57.
 
     Examples
     --------
@@ -151,6 +165,8 @@ def sensitivities(
     >>> round(found["max joint guide.0 velocity", "joints.guide.q0"], 4)
     5.0
     """
+    if method not in METHODS:
+        raise InputError(f"method: must be one of {', '.join(METHODS)}, not {shown(method)}")
     wanted = read_outputs(outputs)
     accuracy = read_number(accuracy, "accuracy")
     if not 1e-12 <= accuracy < 1.0:
@@ -159,7 +175,10 @@ def sensitivities(
     runs = prepared_runs(model, parameters, run_options(run, t_end, step), events, lambda solution: evaluated(wanted, solution))
     sizes = checked_scales(scales, runs.base)
     solution = runs.audited(runs.base)
-    found = gradient(runs, sizes, accuracy=accuracy, workers=workers)
+    if method == "tangent":
+        found = tangent_gradient(runs, solution, sizes, workers=workers)
+    else:
+        found = gradient(runs, sizes, accuracy=accuracy, workers=workers)
     lost = [note for note in found.notes if "no derivative" in note]
     if lost:
         warnings.warn("; ".join(lost), ModelWarning, stacklevel=2)

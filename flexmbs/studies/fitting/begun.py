@@ -1,0 +1,173 @@
+"""Runs at their start, with other values of a parameter too: what derivatives of a run are made of."""
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from flexmbs.errors import InputError, SolverError
+from flexmbs.formalisms import calls as equations
+from flexmbs.integrators import GeneralizedAlpha
+from flexmbs.integrators.generalized_alpha import CONSTANT
+from flexmbs.integrators.run_context import (
+    COMMON,
+    CONTEXT,
+    CORRECTION,
+    DONE,
+    END,
+    MATRIX,
+    MODEL,
+    NEXT,
+    PAUSED,
+    STATE,
+    STEPPED,
+    STOP,
+    TIME,
+)  # fmt: skip
+from flexmbs.integrators.stepper import integrate
+from flexmbs.signals.arguments import FloatArray
+from flexmbs.studies.fitting.along import STENCIL, Points
+from flexmbs.studies.fitting.runs import Runs, Values
+from flexmbs.studies.options import OF_INTEGRATOR, asked, chosen_integrator
+from flexmbs.studies.prepared import Prepared, Start, prepared
+from flexmbs.system.compile import Compiled
+from flexmbs.time_stepping.run import Run
+
+PART = 4e-3  # step of a parameter over its size
+NEWTON = 1e-13  # tolerance of Newton's method: what it leaves is divided by that step
+
+
+class Beginning(NamedTuple):
+    """The state of a run at its start.
+
+    ``s`` as an output has it, ``began`` and ``a`` as the first step has them.
+    """
+
+    q: FloatArray
+    s: FloatArray
+    began: FloatArray
+    a: FloatArray
+    sd: FloatArray
+    lam: FloatArray
+    x: FloatArray  # force states, works
+    xd: FloatArray
+
+
+class Begun(NamedTuple):
+    """A run at its start."""
+
+    ready: Prepared
+    start: Beginning
+
+    @property
+    def compiled(self) -> Compiled:
+        """Its compiled model."""
+        return self.ready.run.compiled
+
+
+class Variants(NamedTuple):
+    """Runs with a parameter changed by ± step, ± 2 step, in the order of `STENCIL`."""
+
+    name: str
+    step: float
+    runs: tuple[Begun, ...]
+
+    def slope(self, of: Callable[[Begun], FloatArray]) -> FloatArray:
+        """dy/dp of a function of these runs, by differences of fourth order."""
+        return difference(np.array([of(run) for run in self.runs]), self.step)
+
+
+def difference(values: FloatArray, step: float) -> FloatArray:
+    """Derivative from values (4, …) at the places `STENCIL` times a step."""
+    near, far = ((values[k] - values[k + 1]) / (2.0 * STENCIL[k] * step) for k in (0, 2))
+    return np.asarray((4.0 * near - far) / 3.0)
+
+
+def begun(runs: Runs, values: Values) -> Begun:
+    """The run with these values at its start, Newton's method with a small tolerance. Raises `InputError`."""
+    model = runs.model(values)
+    options = asked(model, runs.options)
+    method = chosen_integrator(options["integrator"], {key: options[key] for key in OF_INTEGRATOR})
+    if isinstance(method, GeneralizedAlpha):
+        method = dataclasses.replace(method, newton_tolerance=NEWTON)
+    ready = prepared(model, options | {"integrator": method} | dict.fromkeys(OF_INTEGRATOR), Start(), (), None)
+    return Begun(ready, _beginning(ready))
+
+
+def _beginning(ready: Prepared) -> Beginning:
+    """The state at the start, and as the first step of generalized-α has it (`flexmbs.integrators.generalized_alpha.suit`)."""
+    run, method, state = ready.run, ready.method, ready.run.state
+    q, s, sd, lam = (each.copy() for each in (state.q, state.s, state.sd, state.lam))
+    x, xd = np.concatenate([state.z, state.w]), np.concatenate([state.zd, state.power])
+    began, a = s, sd
+    if isinstance(method, GeneralizedAlpha) and run.memory.last[CONSTANT] > 0.0:
+        h, (am, af, beta, gamma) = float(run.context.clock[NEXT]), method.parameters()
+        a = sd + (am - af) * h * run.memory.jerk
+        began = s + _shift(run, h * h * run.memory.kappa, ((1.0 - am) / (h * h * beta * (1.0 - af)), gamma / (h * beta)))
+    return Beginning(q, s, began, a, sd, lam, x, xd)
+
+
+def _shift(run: Run, rates: FloatArray, factors: tuple[float, float]) -> FloatArray:
+    """Δs with G Δs = ``rates`` of holonomic rows, by the factor of the first step."""
+    packed, exchange, form = run.packed, run.context.exchange, equations.of_formalism(type(run.form))
+    of_form = packed[MODEL], packed[STATE], packed[STATE]
+    equations.residual(packed[COMMON], packed[STATE], packed[STATE], 0.0, 1.0)
+    form[MATRIX](*of_form, 0.0, *factors)  # type: ignore[misc]
+    ns = len(run.state.s)
+    exchange.x[:ns] = 0.0
+    exchange.x[ns:] = np.where(exchange.nonholonomic == 1, 0.0, rates)
+    form[CORRECTION](*of_form)  # type: ignore[misc]
+    return np.array(exchange.x[:ns])
+
+
+def step_of(run: Run) -> bool:
+    """One step of a run; whether it was not at its end. Raises `SolverError` and exceptions of user functions."""
+    clock, context = run.context.clock, run.packed[CONTEXT]
+    if not clock[TIME] < clock[END]:
+        return False
+    run.context.counts[PAUSED] = 1
+    clock[STOP] = clock[END]
+    status = integrate(context, context, context, 0.0, 0.0, float(clock[END]))
+    run.compiled.callbacks.raise_error()
+    if status not in (DONE, STEPPED):
+        raise SolverError(f"method: a step at t = {clock[TIME]:.6g} s is not possible; take method='differences'")
+    return True
+
+
+def variants(runs: Runs, base: Begun, name: str, scale: float, mapped: Callable[..., Iterable[Any]] = map) -> Variants:
+    """Runs beside the base. Raises `InputError` where the model has other coordinates or constraints there, or does not run."""
+    step = PART * scale
+    middle = runs.base[name]
+
+    def made(factor: float) -> Begun:
+        try:
+            return begun(runs, {name: middle + factor * step})
+        except InputError as error:
+            why = str(error).partition("\n")[0]
+            raise InputError(f"{name} = {middle + factor * step:.6g}: {why}; take method='differences'") from None
+
+    found = tuple(mapped(made, STENCIL))
+    for run in found:
+        here, there = (each.compiled for each in (base, run))
+        if _shape(here) != _shape(there) or run.ready.redundant != base.ready.redundant:
+            raise InputError(f"{name}: coordinates or constraints of the model depend on it; take method='differences'")
+    return Variants(name, step, found)
+
+
+def _shape(compiled: Compiled) -> tuple[Any, ...]:
+    """What of a compiled model is discrete: bodies in their order, the joints between them and which are cut, numbers."""
+    shape = compiled.topology
+    return shape.bodies, shape.cuts, tuple(each.joint for each in shape.tree), tuple(compiled.system.layout.tolist())
+
+
+def recorded(base: Begun) -> Points:
+    """The states at the start and at the ends of all steps, the run is then at its end. Raises `SolverError`."""
+    run, start = base.ready.run, base.start
+    state, path = run.state, run.work.path
+    nz = len(state.z)
+    rows: list[tuple[Any, ...]] = [(0.0, start.q, start.s, start.sd, start.lam, start.x[:nz], path.beta.copy(), 0.0 * start.s)]
+    while step_of(run):
+        now = (each.copy() for each in (state.q, state.s, state.sd, state.lam, state.z, path.beta, state.d))
+        rows.append((float(run.context.clock[TIME]), *now))
+    return Points(*(np.array(column) for column in zip(*rows)))

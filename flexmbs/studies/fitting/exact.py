@@ -1,0 +1,201 @@
+"""Derivatives of the outputs of runs by the tangents of their steps, instead of by differences of runs.
+
+    dy/dp = d/dε y(p + ε, q + ε δq, s + ε δs, ṡ + ε δṡ, λ + ε δλ, x + ε δx) at ε = 0
+
+with the variations of the states at the output times (`flexmbs.studies.fitting.implicit_steps`): an output is evaluated beside
+the trajectory, which costs no run. The derivative along one random direction of all parameters is compared with differences of
+whole runs, which the tangents have not produced.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmbs.api.solution import Solution
+from flexmbs.errors import InputError, SolverError
+from flexmbs.integrators import GeneralizedAlpha
+from flexmbs.model.forces import loaded_by_reactions
+from flexmbs.signals.arguments import FloatArray
+from flexmbs.studies.fitting.along import STENCIL, Points
+from flexmbs.studies.fitting.begun import PART, Begun, begun, difference, recorded, variants
+from flexmbs.studies.fitting.derivatives import KINK, NOISY, STAYS, Gradient
+from flexmbs.studies.fitting.implicit_steps import ImplicitSteps, basis
+from flexmbs.studies.fitting.runs import Runs, Values
+from flexmbs.studies.simulate import unaudited
+from flexmbs.time_stepping.outcome import INTERRUPTED
+
+NEAR = 1e-6  # of a step: an output time is as good as its end
+SAME = 1e-4  # relative difference to differences of runs that is an error
+NOTHING = 1e-7  # part of an output that is nothing
+SEED = 1  # of the direction of this comparison
+
+
+class Exact(NamedTuple):
+    """Values (n,) of outputs, derivatives (n, m) by parameters, their errors, and where there is a kink."""
+
+    values: FloatArray
+    derivative: FloatArray
+    error: FloatArray
+    kink: np.ndarray
+
+
+class Varied(NamedTuple):
+    """Variations (n, ·, m) of a trajectory at its outputs by m parameters."""
+
+    q: FloatArray
+    s: FloatArray
+    sd: FloatArray
+    lam: FloatArray
+    z: FloatArray
+    work: FloatArray
+
+
+def require_exact(runs: Runs, base: Begun) -> None:
+    """Raise `InputError` for runs whose steps are not smooth functions, or of which no tangent is known."""
+    method, run = base.ready.method, base.ready.run
+    remedy = "take method='differences'"
+    if runs.events:
+        raise InputError(f"method: event '{runs.events[0].name}' has no tangent; {remedy}")
+    if not isinstance(method, GeneralizedAlpha) or method.step is None:
+        raise InputError(f"method: fixed steps of 'generalized-alpha' have tangents, not those of '{method.name}'; {remedy}")
+    compiled = run.compiled
+    if (run.context.contact.rigid == 1).any():
+        name = compiled.contacts[int(np.argmax(run.context.contact.rigid))]
+        raise InputError(f"method: rigid contact '{name}' has no tangent; {remedy}")
+    if len(run.sampled.first):
+        raise InputError(f"method: discrete controllers have no tangent; {remedy}")
+    for name in loaded_by_reactions(compiled.model.forces.values()):
+        raise InputError(f"method: force '{name}', which depends on reactions, has no tangent; {remedy}")
+    if run.jumps:
+        raise InputError(f"method: the drive whose motion jumps at t = {run.jumps[0]:.6g} s has no tangent; {remedy}")
+    if base.ready.redundant:
+        names = ", ".join(f"'{name}'" for name, _ in base.ready.redundant)
+        raise InputError(f"method: multipliers of redundant constraints ({names}) have no tangent; {remedy}")
+    t_end = float(base.ready.chosen["t_end"])
+    if run.facts.nc and abs(t_end / method.step - round(t_end / method.step)) > NEAR:
+        raise InputError(f"method: t_end = {t_end:g} s is no multiple of the step {method.step:g} s; make it one, or {remedy}")
+
+
+def step_numbers(points: Points, t: FloatArray) -> FloatArray:
+    """Numbers of the points at the output times. Raises `InputError` for outputs within steps."""
+    found = np.clip(np.searchsorted(points.t, t - NEAR * float(np.diff(points.t).max())), 0, len(points.t) - 1)
+    within = np.abs(points.t[found] - t) > NEAR * float(np.diff(points.t).max())
+    if within.any():
+        time = float(t[int(np.argmax(within))])
+        raise InputError(
+            f"method: the output at t = {time:.6g} s is not at the end of a step; make output_step a multiple of step, "
+            "or take method='differences'"
+        )
+    return np.asarray(found)
+
+
+class Tangent:
+    """A run, its points, and runs beside it by each parameter."""
+
+    def __init__(self, runs: Runs, at: Values, scales: Values, workers: int) -> None:
+        self.runs = dataclasses.replace(runs, base={**runs.base, **at})
+        self.base = begun(self.runs, {})
+        require_exact(runs, self.base)
+        self.points = recorded(self.base)
+        with ThreadPoolExecutor(workers) as pool:
+            self.beside = [
+                variants(self.runs, self.base, name, scales.get(name, abs(value) or 1.0), pool.map)
+                for name, value in self.runs.base.items()
+            ]
+        self.steps = ImplicitSteps(self.base, self.points, self.beside)
+
+    def varied(self, t: FloatArray) -> Varied:
+        """The variations of the trajectory at output times."""
+        at, numbers = self.steps.at, step_numbers(self.points, t)
+        Y = self.steps.tangent(numbers)
+        q = basis(self.base.compiled, self.points.q[numbers]) @ Y[:, at.q]
+        z, work = np.split(Y[:, at.x], [self.points.z.shape[1]], axis=1)
+        return Varied(q, Y[:, at.s], Y[:, at.sd], Y[:, at.lam], z, work)
+
+    def derivative(self, solution: Solution) -> Exact:
+        """The outputs of the run with this solution, and their derivatives."""
+        varied = self.varied(solution.t)
+        return self._by_parameters(
+            self.runs.evaluate(solution), lambda k, c, run: self.runs.evaluate(beside(solution, run, varied, k, c))
+        )
+
+    def _by_parameters(self, middle: FloatArray, of: Callable[[int, float, Begun], FloatArray]) -> Exact:
+        """Derivatives of a function of the number of a parameter, its change and the run with it."""
+        columns = [
+            _differentiated(np.array([of(k, c * each.step, run) for c, run in zip(STENCIL, each.runs)]), middle, each.step)
+            for k, each in enumerate(self.beside)
+        ]
+        return Exact(middle, *(np.array(part).T for part in zip(*columns)))
+
+    def along(self, workers: int) -> tuple[FloatArray, FloatArray]:
+        """One direction (m,) of all parameters, and the derivative along it by differences of four runs (n,)."""
+        signs = np.random.default_rng(SEED).choice([-1.0, 1.0], len(self.beside))
+        sizes = np.array([each.step for each in self.beside]) / PART * signs
+
+        def run(c: float) -> FloatArray:
+            moved = {each.name: self.runs.base[each.name] + c * PART * size for each, size in zip(self.beside, sizes)}
+            return self.runs.evaluate(concluded_run(begun(self.runs, moved)))
+
+        with ThreadPoolExecutor(workers) as pool:
+            values = np.array(list(pool.map(run, STENCIL)))
+        return sizes, difference(values, PART)
+
+
+def concluded_run(run: Begun) -> Solution:
+    """The solution of a run from its start, not audited. Raises `SolverError`."""
+    status, written = run.ready.run.integrate(None)
+    if status == INTERRUPTED:
+        raise KeyboardInterrupt
+    return unaudited(run.ready, status, written, 0.0)
+
+
+def beside(solution: Solution, run: Begun, varied: Varied, k: int, change: float) -> Solution:
+    """The solution with a parameter changed: the compiled model of that run, the trajectory varied."""
+    now = solution.trajectory
+    moved = {name: getattr(now, name) + change * part[:, :, k] for name, part in varied._asdict().items()}
+    return Solution(compiled=run.compiled, trajectory=now._replace(**moved), statistics=solution.statistics, run=solution.run)
+
+
+def _differentiated(values: FloatArray, middle: FloatArray, step: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Derivative, its error and whether there is a kink, from values (4, n) at `STENCIL` times a step and that in the middle.
+
+    The error of D₄ is about the square of the relative difference of D(h) and D(2h), and round-off; at a kink the slopes to both
+    sides differ by a part that does not fall with the step.
+    """
+    near, far = ((values[k] - values[k + 1]) / (2.0 * STENCIL[k] * step) for k in (0, 2))
+    found = (4.0 * near - far) / 3.0
+    change, size = np.abs(near - far), np.maximum(np.abs(found), 1e-300)
+    round_off = np.spacing(np.abs(values).max(axis=0)) / step
+    bend, further = (np.abs(values[k] - 2.0 * middle + values[k + 1]) / (STENCIL[k] * step) for k in (0, 2))
+    kink = (bend > STAYS * further) & (bend > KINK * size) & (bend > NOISY * round_off)
+    return found, change * np.minimum(change / size, 1.0) + round_off, kink
+
+
+def tangent_gradient(runs: Runs, solution: Solution, scales: Values, *, workers: int) -> Gradient:
+    """Derivatives of the outputs by tangents, NaN at kinks. Raises `InputError` where there are none, `SolverError` where
+    differences of runs contradict them."""
+    tangent = Tangent(runs, {}, scales, workers)
+    found = tangent.derivative(solution)
+    direction, expected = tangent.along(workers)
+    apart = np.abs(found.derivative @ direction - expected)
+    allowed = SAME * (np.abs(found.derivative) @ np.abs(direction)) + NOTHING * np.abs(found.values)
+    wrong = (apart > allowed) & ~found.kink.any(axis=1)
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        raise SolverError(
+            f"method: the derivative of output {i + 1} along a direction of all parameters is "
+            f"{(found.derivative @ direction)[i]:.6g} by tangents, {expected[i]:.6g} by differences of runs: something in it is "
+            "not smooth; take method='differences'"
+        )
+    notes = tuple(
+        f"{each.name}: no derivative of {kinks.sum()} of {len(kinks)} outputs: a kink at this very value"
+        for each, kinks in zip(tangent.beside, found.kink.T) if kinks.any()
+    )  # fmt: skip
+    error = found.error + apart[:, None] / np.abs(direction)
+    return Gradient(
+        found.values, np.where(found.kink, np.nan, found.derivative), np.where(found.kink, np.inf, error), notes,
+        1 + len(STENCIL) * (1 + len(tangent.beside)),
+    )  # fmt: skip

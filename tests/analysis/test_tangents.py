@@ -1,0 +1,120 @@
+"""Derivatives of runs by tangents of their steps against a small code of its own with complex numbers; what is refused."""
+
+import cmath
+
+import numpy as np
+import pytest
+
+import flexmbs as fm
+
+AT = {
+    "bodies.bob.mass": 1.3, "bodies.bob.com.z": -0.7, "bodies.bob.inertia.yy": 0.2, "forces.spring.k": 4.0,
+    "forces.spring.c": 0.3, "gravity.z": -9.81, "joints.hinge.q0": 0.9, "joints.hinge.v0": -0.4,
+}  # fmt: skip
+STEP, END, RHO = 0.01, 0.7, 0.6
+
+
+def pendulum():
+    """A damped pendulum about y."""
+    model = fm.Model("pendulum", gravity=(0, 0, -9.81))
+    bob = model.add(fm.RigidBody("bob", mass=1.3, com=(0, 0, -0.7), inertia=(0.21, 0.2, 0.15)))
+    hinge = model.add(fm.Revolute("hinge", model.ground, bob, axis="y", q0=0.9, v0=-0.4))
+    model.add(fm.JointSpring("spring", hinge, k=4.0, c=0.3))
+    return model
+
+
+def small_code(m, z, inertia, k, c, g, angle, rate):
+    """φ and φ̇ at the end, by generalized-α in a few lines; complex parameters give derivatives."""
+    am, af = (2.0 * RHO - 1.0) / (RHO + 1.0), RHO / (RHO + 1.0)
+    gamma = 0.5 + af - am
+    beta = 0.25 * (gamma + 0.5) ** 2
+    mass, h = inertia + m * z * z, STEP
+
+    def residual(phi, speed, acceleration):
+        # a bob at z turned by φ about y is at (z sin φ, z cos φ): potential −m g z cos φ
+        return mass * acceleration + m * g * z * cmath.sin(phi) + k * phi + c * speed
+
+    acceleration = -residual(angle, rate, 0.0) / mass
+    a = acceleration
+    for _ in range(round(END / STEP)):
+        new = acceleration
+        for _ in range(20):
+            a1 = ((1.0 - af) * new + af * acceleration - am * a) / (1.0 - am)
+            phi = angle + h * rate + h * h * ((0.5 - beta) * a + beta * a1)
+            speed = rate + h * ((1.0 - gamma) * a + gamma * a1)
+            slope = mass + (1.0 - af) / (1.0 - am) * (h * h * beta * (m * g * z * cmath.cos(phi) + k) + h * gamma * c)
+            new -= residual(phi, speed, new) / slope
+        angle, rate, a, acceleration = phi, speed, a1, new
+    return np.array([angle, rate])
+
+
+def by_complex_step():
+    """Im f(p + iε)/ε"""
+    at = list(AT.values())
+    return np.array([small_code(*(p + 1e-30j * (i == k) for k, p in enumerate(at))).imag / 1e-30 for i in range(len(at))]).T
+
+
+def test_every_parameter_of_a_pendulum():
+    """All numbers of the equation of motion and the initial values, against the complex step of an independent code."""
+    run = fm.Run(t_end=END, step=STEP, rho_inf=RHO, integrator="generalized-alpha")
+    outputs = ["last joint hinge.0 position", "last joint hinge.0 velocity"]
+    found = fm.sensitivities(pendulum(), list(AT), outputs, run=run, method="tangent")
+    np.testing.assert_allclose(found.values, small_code(*AT.values()).real, rtol=1e-7)
+    np.testing.assert_allclose(found.gradient, by_complex_step(), rtol=1e-7, atol=1e-9)
+    assert (np.abs(found.gradient - by_complex_step()) < found.error + 1e-8).all()
+
+
+def test_an_output_that_depends_on_a_parameter_beside_the_motion():
+    """The effort of a spring −k φ − c φ̇: d/dk = −φ − k dφ/dk − c dφ̇/dk."""
+    found = fm.sensitivities(
+        pendulum(), ["forces.spring.k"],
+        ["last joint hinge.0 position", "last joint hinge.0 velocity", lambda run: 4.0 * run.joint("hinge").position[-1, 0]],
+        t_end=END, step=STEP, method="tangent",
+    )  # fmt: skip
+    assert found.gradient[2, 0] == pytest.approx(4.0 * found.gradient[0, 0], rel=1e-9)
+
+
+def test_a_kink_has_no_derivative():
+    """|v| at the start, where v is zero."""
+    model = fm.Model("slider", gravity=(0, 0, 0))
+    block = model.add(fm.PointMass("block", mass=2.0))
+    model.add(fm.Prismatic("rail", model.ground, block, v0=0.0))
+
+    def speed(run):
+        return abs(run.joint("rail").velocity[-1, 0])
+
+    with pytest.warns(fm.ModelWarning, match="kink"):
+        found = fm.sensitivities(model, ["joints.rail.v0"], speed, t_end=0.1, step=0.01, method="tangent")
+    assert np.isnan(found.gradient[0, 0])
+    assert np.isinf(found.error[0, 0])
+
+
+def test_what_has_no_tangent_is_named():
+    model = pendulum()
+    down = fm.Event("down", joint="hinge", terminal=True)
+    last = "last joint hinge.0 position"
+    for options, text in (
+        ({"t_end": 0.1}, "fixed steps of 'generalized-alpha'"),
+        ({"t_end": 0.1, "step": 0.01, "events": [down]}, "event 'down'"),
+        ({"run": fm.Run(t_end=0.1, step=0.01, output_step=0.015)}, "not at the end of a step"),
+    ):  # fmt: skip
+        with pytest.raises(fm.InputError, match=text):
+            fm.sensitivities(model, ["bodies.bob.mass"], last, method="tangent", **options)
+    with pytest.raises(fm.InputError, match="must be one of differences, tangent"):
+        fm.sensitivities(model, ["bodies.bob.mass"], last, t_end=0.1, method="exact")
+    boundary = fm.Model("plate", gravity=(0, 0, -9.81))
+    plate = boundary.add(fm.RigidBody("plate", mass=1.0, com=(0, 0, -0.2), inertia=(0.1, 0.2, 0.3)))
+    boundary.add(fm.Revolute("hinge", boundary.ground, plate, axis="y", q0=0.2))
+    with pytest.raises(fm.InputError, match=r"bodies.plate.inertia.zz = 0.3.*not physical.*differences"):
+        fm.sensitivities(boundary, ["bodies.plate.inertia.zz"], last, t_end=0.1, step=0.01, method="tangent")
+
+
+def test_rigid_contacts_are_refused():
+    model = fm.Model("ball", gravity=(0, 0, -9.81))
+    ball = model.add(fm.RigidBody("ball", mass=1.0, inertia=(0.1, 0.1, 0.1), frames={"centre": (0, 0, 0)}))
+    model.add(fm.Prismatic("fall", model.ground, ball, axis="z", q0=1.0))
+    model.add(fm.JointSpring("spring", "fall", k=5.0))
+    model.add(fm.JointLimit("floor", "fall", lower=0.0))
+    run = fm.Run(t_end=0.1, integrator="moreau-jean", step=0.01)
+    with pytest.raises(fm.InputError, match="'moreau-jean'; take method='differences'"):
+        fm.sensitivities(model, ["bodies.ball.mass"], "last joint fall.0 position", run=run, method="tangent")
