@@ -22,7 +22,7 @@ COMPILED_ALONE = (
     "test_new_motion.py",
     "test_penalty_formalism.py",
     "test_rotors.py",
-    "test_tangents.py",
+    "test_random_tangents.py",
 )
 collect_ignore = [name for name in FILES if name not in BOTH_WAYS + COMPILED_ALONE] if COMPILED else list(COMPILED_ALONE)
 
