@@ -9,6 +9,7 @@ from .elements.formulation import Formulation as Formulation
 from .fe.assembly import assemble as assemble
 from .fe.attach import attach as attach
 from .fe.connections import AveragingSpider as AveragingSpider
+from .fe.connections import Bushing as Bushing
 from .fe.connections import Equation as Equation
 from .fe.connections import RigidSpider as RigidSpider
 from .fe.interfaces import Averaged as Averaged
@@ -17,6 +18,12 @@ from .fe.material import Isotropic as Isotropic
 from .fe.material import Orthotropic as Orthotropic
 from .fe.model import FEModel as FEModel
 from .fe.point_mass import PointMass as PointMass
+from .fe.sections import BoxSection as BoxSection
+from .fe.sections import CircularSection as CircularSection
+from .fe.sections import GeneralSection as GeneralSection
+from .fe.sections import ISection as ISection
+from .fe.sections import RectangularSection as RectangularSection
+from .fe.sections import TubularSection as TubularSection
 from .formats.exporters import write_body as write_body
 from .formats.importers import read_body as read_body
 from .formats.importers import read_model as read_model

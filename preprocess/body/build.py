@@ -115,10 +115,9 @@ def reduce(
     elastic = elastic_shapes(statics, basis.shapes)
     modal = _modal_body(statics, elastic, rule, prestress)
     steps("shape integrals", 0.95)
-    x, phi = _in_body_axes(fe.nodes, fe.displacements(modal.shapes), modal.modes)
     integrals = _integrals(fe, modal)
     ratio = damping_ratios(damping, modal.modes.omega / (2 * np.pi))
-    geometric = _geometric(statics, modal, steps) if stiffening and fe.groups else None
+    geometric = _geometric(statics, modal, steps) if stiffening and fe.has_elements else None
     recovered = _stress(statics, modal, prestress, stress, steps)
     found = _accuracy(statics, basis, elastic, steps) if estimate else {}
     steps("done", 1.0)
@@ -130,7 +129,7 @@ def reduce(
         D_ff=damping_matrix(ratio, modal.modes.omega),
         frames={interface.name: _frame(interface, E, modal.modes) for interface, E in zip(bound, modal.motion)},
         modes=_table(modal.modes, basis, ratio, integrals),
-        surface=Surface(x, phi, fe.triangles, fe.node_ids),
+        surface=_surface(fe, modal),
         provenance=origin | rigid._asdict() | found | steps.times,
         geometric=geometric,
         stress=recovered,
@@ -162,7 +161,7 @@ def _modal_body(statics: InterfaceStatics, elastic: ElasticShapes, rule: Referen
     modes = body_modes(rule, statics, elastic.shapes)
     shapes, loads = modes.shapes(statics, elastic.shapes), BodyLoads(statics, modes.origin, modes.axes)
     if prestress is not None:
-        if not statics.fe.groups:
+        if not statics.fe.has_elements:
             raise InputError("prestress: needs a mesh, the model has matrices only; omit it")
         modes = prestressed(statics, loads.under(rule), modes, shapes, prestress)
         shapes = modes.shapes(statics, elastic.shapes)
@@ -173,6 +172,16 @@ def _modal_body(statics: InterfaceStatics, elastic: ElasticShapes, rule: Referen
 def _in_body_axes(x: FloatArray, u: FloatArray, modes: BodyModes) -> tuple[FloatArray, FloatArray]:
     """Positions (N, 3) and displacements (N, 3, nf) in the body frame of those in mesh axes."""
     return (x - modes.origin) @ modes.axes, np.einsum("ba,nbk->nak", modes.axes, u)
+
+
+def _surface(fe: FEModel, modal: _ModalBody) -> Surface:
+    """The nodes and, behind them, the points of the skin of beams and shells, numbered after the nodes."""
+    skin, n = fe.skin, len(fe.nodes)
+    places = np.vstack([fe.nodes, skin.points.positions])
+    u = np.concatenate([fe.displacements(modal.shapes), skin.points.displacements(modal.shapes)])
+    numbers = fe.node_ids.max() + 1 + np.arange(len(places) - n)
+    triangles = np.vstack([fe.triangles, n + skin.triangles])
+    return Surface(*_in_body_axes(places, u, modal.modes), triangles, np.concatenate([fe.node_ids, numbers]))
 
 
 def _integrals(fe: FEModel, modal: _ModalBody) -> ShapeIntegrals:
@@ -188,7 +197,7 @@ def _stress(
     statics: InterfaceStatics, modal: _ModalBody, prestress: Prestress | None, stress: Stress | None, steps: _Steps
 ) -> StressModes | None:
     """Stress modes; None where not requested, and by default for given matrices."""
-    if stress is None or (stress is SURFACE_STRESS and not statics.fe.groups):
+    if stress is None or (stress is SURFACE_STRESS and not statics.fe.has_elements):
         return None
     steps("stress", 0.97)
     names = [interface.name for interface in statics.interfaces]

@@ -30,6 +30,8 @@ from preprocess.reduction.statics import InterfaceStatics
 def geometric_stiffness(statics: InterfaceStatics, cases: UnitLoads, shapes: FloatArray, rotations: FloatArray) -> FloatArray:
     """K0 + ψᵀ W ψ (k, n, n) of all unit loads for ``shapes`` (n, m); ``rotations`` (interfaces, 3, m): ψ in mesh axes."""
     K0 = initial_stress_stiffness(statics.fe, cases.displacements, shapes)
+    for structure in statics.fe.structures:
+        K0 += structure.initial_stress_stiffness(cases.displacements, shapes)
     loaded = np.abs(cases.displacements).max(axis=0) > 0.0  # else the reference condition carries the load
     for arms, psi, p in _turning(statics, cases, shapes, rotations):
         W = _rotation_work(arms, p) * loaded[:, None, None]

@@ -16,7 +16,7 @@ from flexmbs.errors import InputError
 from flexmbs.flexible_body.parts import FloatArray, IntArray
 from flexmbs.flexible_body.stress import StressModes
 from preprocess.fe.model import FEModel
-from preprocess.fe.nodal_stress import elasticity, nodal_stress, stress_rows
+from preprocess.fe.nodal_stress import StressRows, elasticity, nodal_stress, stress_rows
 from preprocess.inputs.arguments import checked_arguments
 
 _PRECISION = {"single": np.float32, "double": np.float64}
@@ -76,30 +76,37 @@ def stress_modes(fe: FEModel, body: BodyFields, interfaces: Sequence[str], choic
 
     interfaces: names in the order of the unit loads.  Raises InputError when the model has no elements (given matrices).
     """
-    if not fe.groups:
+    if not fe.has_elements:
         raise InputError(f"{fe.source}: matrices have no elements for stress recovery; reduce the mesh, or set stress=None")
     kind = _PRECISION[choice.precision]
     rows = stress_rows(fe.groups, choice.node_rows(fe), len(fe.nodes))
+    solids = [fe.materials.index(material) for material in rows.materials]
     rotation = stress_rotation(body.axes)
     loads = fe.stiffness_product(body.shapes).T
     static = scipy.linalg.solve(loads @ body.shapes, loads @ body.unit, assume_a="pos")
     fields = body.shapes, body.unit - body.shapes @ static
     missing = fields[1].T @ fe.mass_product(fields[1]) / float(fe.m.sum())
-    modes, correction = ((rotation @ nodal_stress(fe.groups, fe.nodes, u, rows)).astype(kind) for u in fields)
+    modes, correction = ((rotation @ _stress(fe, u, rows)).astype(kind) for u in fields)
     initial = None
     if body.factors is not None:
-        initial = (rotation @ nodal_stress(fe.groups, fe.nodes, (body.unit @ body.factors)[:, None], rows))[:, :, 0]
+        initial = (rotation @ _stress(fe, (body.unit @ body.factors)[:, None], rows))[:, :, 0]
     return StressModes(
-        rows=rows.nodes,
+        rows=np.concatenate([rows.nodes, len(fe.nodes) + np.arange(len(fe.skin.material))]),
         modes=modes,
         correction=correction,
         interfaces=tuple(interfaces),
-        material=rows.material,
-        compliance=np.array([np.linalg.inv(rotation @ elasticity(material) @ rotation.T) for material in rows.materials]),
-        yield_stress=np.array([material.yield_stress or np.inf for material in rows.materials]),
+        material=np.concatenate([np.array(solids, dtype=np.int64)[rows.material], fe.skin.material]),
+        compliance=np.array([np.linalg.inv(rotation @ elasticity(material) @ rotation.T) for material in fe.materials]),
+        yield_stress=np.array([material.yield_stress or np.inf for material in fe.materials]),
         initial=initial,
         missing=0.5 * (missing + missing.T),
     )
+
+
+def _stress(fe: FEModel, u: FloatArray, rows: StressRows) -> FloatArray:
+    """Stress (r, 6, k) at the rows of solids and the points of the skin under u (n, k), in mesh axes."""
+    skins = [each.stress() @ each.of_elements(u)[:, None] for each in fe.structures]
+    return np.concatenate([nodal_stress(fe.groups, fe.nodes, u, rows), *(each.reshape(-1, 6, u.shape[1]) for each in skins)])
 
 
 def stress_rotation(axes: FloatArray) -> FloatArray:

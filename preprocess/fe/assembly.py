@@ -8,18 +8,20 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from flexmbs.errors import InputError
 from preprocess.elements import ELEMENTS
 from preprocess.elements.element import Element
 from preprocess.elements.formulation import Formulation
 from preprocess.fe.connections import Connection, Nodes, connected
 from preprocess.fe.constraints import constraints_of
-from preprocess.fe.element_groups import ElementGroup, Materials, element_groups
-from preprocess.fe.freedoms import Freedoms
+from preprocess.fe.element_groups import ElementGroup, Materials, Sections, element_groups, structures
+from preprocess.fe.freedoms import NONE, Freedoms
 from preprocess.fe.kernels import add_elements
-from preprocess.fe.mass_points import nodes_as_points
+from preprocess.fe.mass_points import joined, nodes_as_points
 from preprocess.fe.material import Material, elasticity_tensor
 from preprocess.fe.model import FEModel
 from preprocess.fe.pattern import block_columns, elements_of_nodes, neighbour_counts, neighbours
+from preprocess.fe.structure import mass_of, stiffness_of
 from preprocess.inputs.arguments import checked_arguments, flag, instance
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh.mesh import Mesh
@@ -39,6 +41,7 @@ def assemble(
     material: Materials,
     *,
     formulation: Formulation = DEFAULT,
+    sections: Sections | None = None,
     connections: Mapping[str, Connection] | None = None,
     lumped: bool = False,
     allow_large: bool = False,
@@ -48,7 +51,8 @@ def assemble(
     mesh: the mesh.  allow_large: also beyond the free memory.
     material: one for the whole mesh, or materials by element set, which must cover every element exactly once.
     formulation: of elements with several formulations.
-    connections: `RigidSpider`, `AveragingSpider` and `Equation` by name; the centre of a spider is a node set with its name.
+    sections: of beams, one for all or by element set, which must cover every one exactly once.
+    connections: `RigidSpider`, `AveragingSpider`, `Equation` and `Bushing` by name, which is also that of a centre's node set.
     lumped: diagonal m, each element's consistent diagonal scaled to its mass (Hinton, Rock, Zienkiewicz 1976), always positive.
     Raises InputError when the estimated memory of assembly and factorization exceeds the free memory, unless allow_large, and for
     elements with no or several materials.
@@ -69,45 +73,51 @@ def assemble(
         instance(each, Material, "material", "a material, such as Isotropic(E=210e9, nu=0.3, rho=7850.0)")
     if not allow_large:
         check_memory(len(mesh.nodes), mesh.source)
-    indptr, indices = node_pattern(mesh)
+    if mesh.structural and sections is None:
+        raise InputError(f"{mesh.source}: sections: missing for {', '.join(mesh.structural)} elements; give them by element set")
     groups = element_groups(mesh, material, formulation.chosen(ELEMENTS))
     _warn_of_stiff_elements(mesh)
+    K, m = _solid_matrices(mesh, groups, lumped) if groups else _empty_matrices(len(mesh.nodes))
+    turning = np.unique(np.concatenate([NONE, *(block.connectivity.ravel() for block in mesh.structural.values())]))
+    nodes = Nodes(mesh.nodes, mesh.node_ids, mesh.node_sets, Freedoms(len(mesh.nodes), turning))
+    joints = connected(nodes, connections or {})
+    places, freedoms = joints.nodes.positions, joints.nodes.freedoms
+    parts = structures(mesh, material, sections or {}, freedoms)
+    points, masses = mass_of(parts, freedoms.size)
+    K, m = _padded(K, freedoms.size), _padded(m, len(places))
+    return FEModel(
+        K=K + stiffness_of(parts, freedoms.size) + joints.stiffness if len(freedoms.rotating) else K,
+        m=sp.block_diag([m, sp.diags(masses)], format="csr") if parts else m,
+        nodes=places,
+        node_ids=joints.nodes.ids,
+        node_sets=joints.nodes.sets,
+        triangles=mesh.surface_triangles(),
+        source=mesh.source,
+        unit=mesh.unit,
+        elements=_counted(mesh) + ("" if formulation == DEFAULT else f"; {formulation!r}"),
+        material=_described(material),
+        mesh=mesh,
+        groups=groups,
+        structures=parts,
+        rotating=freedoms.rotating,
+        mass_points=joined([nodes_as_points(places, freedoms.size), *points]) if len(freedoms.rotating) else None,
+        constraints=constraints_of(joints.rows, freedoms.rigid_motion(places - mesh.nodes.mean(axis=0))),
+        arms=joints.arms,
+    )
+
+
+def _empty_matrices(n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+    return sp.csr_matrix((3 * n, 3 * n)), sp.csr_matrix((n, n))
+
+
+def _solid_matrices(mesh: Mesh, groups: tuple[ElementGroup, ...], lumped: bool) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+    """K (3N, 3N) and m (N, N) of the solid elements."""
+    indptr, indices = node_pattern(mesh)
     K_values, m_values = np.zeros(9 * len(indices)), np.zeros(len(indices))
     for group in groups:
         element = group.element
         rules, storage = (element.stiffness_tables, _mass_tables(element)), (indptr, indices, K_values, m_values)
         add_elements(mesh.nodes, group.connectivity, *rules, _constants(group.material), storage)
-    K, m = _matrices(mesh, groups, (indptr, indices, K_values, m_values), lumped)
-    nodes = Nodes(mesh.nodes, mesh.node_ids, mesh.node_sets, Freedoms(len(mesh.nodes)))
-    joined = connected(nodes, connections or {})
-    places, freedoms = joined.nodes.positions, joined.nodes.freedoms
-    size = freedoms.size
-    extended = None if size == K.shape[0] else nodes_as_points(places, size)
-    return FEModel(
-        K=_padded(K, size),
-        m=_padded(m, len(places)),
-        nodes=places,
-        node_ids=joined.nodes.ids,
-        node_sets=joined.nodes.sets,
-        triangles=mesh.surface_triangles(),
-        source=mesh.source,
-        unit=mesh.unit,
-        elements=_counted(groups) + ("" if formulation == DEFAULT else f"; {formulation!r}"),
-        material=_described(material),
-        mesh=mesh,
-        groups=groups,
-        rotating=freedoms.rotating,
-        mass_points=extended,
-        constraints=constraints_of(joined.rows, freedoms.rigid_motion(places - mesh.nodes.mean(axis=0))),
-        arms=joined.arms,
-    )
-
-
-def _matrices(
-    mesh: Mesh, groups: tuple[ElementGroup, ...], storage: tuple[Indices, Indices, Array, Array], lumped: bool
-) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-    """K (3N, 3N) and m (N, N) from the pattern of the nodes and values."""
-    indptr, indices, K_values, m_values = storage
     n = len(mesh.nodes)
     width = np.int32 if 9 * len(indices) < 2**31 else np.int64
     rows: Any = np.empty(3 * n + 1, width)
@@ -137,8 +147,8 @@ def _described(material: Materials) -> str:
 
 
 def node_pattern(mesh: Mesh) -> tuple[Indices, Indices]:
-    """(indptr, indices) of the nodes that share an element, sorted."""
-    tables = [block.connectivity for block in mesh.blocks.values()]
+    """(indptr, indices) of the nodes that share a solid element, sorted."""
+    tables = [block.connectivity for block in mesh.solids.values()]
     sizes = np.concatenate([np.full(len(table), table.shape[1]) for table in tables])
     start = np.concatenate([[0], np.cumsum(sizes)])
     members = np.concatenate([table.ravel() for table in tables])
@@ -162,12 +172,9 @@ def _warn_of_stiff_elements(mesh: Mesh) -> None:
         warnings.warn(message, PreprocessWarning, stacklevel=4)
 
 
-def _counted(groups: tuple[ElementGroup, ...]) -> str:
+def _counted(mesh: Mesh) -> str:
     """ "12 hex8, 4 tet4"."""
-    counts: dict[str, int] = {}
-    for group in groups:
-        counts[group.element.name] = counts.get(group.element.name, 0) + len(group.ids)
-    return ", ".join(f"{n} {name}" for name, n in counts.items())
+    return ", ".join(f"{len(block.ids)} {name}" for name, block in mesh.blocks.items())
 
 
 def _sorted_csr(values: Array, columns: Any, rows: Any) -> sp.csr_matrix:

@@ -1,13 +1,14 @@
-"""Connections between nodes: rigid and averaging spiders, and linear equations.
+"""Connections between nodes: rigid and averaging spiders, linear equations, and bushings.
 
     rigid spider       u_i = t + θ × (x_i − p),  θ_i = θ                the nodes follow the centre (RBE2)
     averaging spider   (t, θ) = (RᵀWR)⁻¹ RᵀW u                          the centre follows the nodes (RBE3)
     equation           Σ_j c_j u_j = 0                                   the first term follows the others (MPC)
+    bushing            f = k (u_b − u_a − θ_a × (x_b − x_a)), m = κ (θ_b − θ_a)   springs between two nodes (CBUSH)
 
 R are the rigid motions of the nodes about the centre p, W their weights; a force on the centre of an averaging spider becomes
 forces ``W R (RᵀWR)⁻¹ f`` on the nodes, which have its resultant, add no stiffness, and do not depend on the elements.
 
-Source: MSC Nastran, Quick Reference Guide, RBE2, RBE3, MPC.
+Source: MSC Nastran, Quick Reference Guide, RBE2, RBE3, MPC, CBUSH.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ from preprocess.fe.freedoms import Freedoms
 from preprocess.fe.mass_points import spread
 from preprocess.inputs.arguments import checked_arguments, floats, instance, vector
 from preprocess.mesh.node_regions import NodeSets, Region, near_enough, region_of
-from preprocess.mesh.rigid_motion import rigid_motion
+from preprocess.mesh.rigid_motion import rigid_motion, rotation_of
 
 ALL = "123456"
+KINDS = "RigidSpider, AveragingSpider, Equation or Bushing"
 Found = TypeVar("Found")
 NO_NODES: IntArray = np.zeros(0, dtype=np.int64)
 
@@ -67,9 +69,13 @@ class Connection(ABC):
     def rotating(self, name: str, nodes: Nodes) -> IntArray:
         """Nodes that need a rotation."""
 
-    @abstractmethod
-    def dependence(self, name: str, nodes: Nodes) -> Dependence:
-        """Dependent degrees of freedom and their factors. Raises InputError."""
+    def dependence(self, name: str, nodes: Nodes) -> Dependence | None:
+        """Dependent degrees of freedom and their factors; None if there are none. Raises InputError."""
+        return None
+
+    def stiffness(self, name: str, nodes: Nodes) -> sp.csr_matrix | None:
+        """Stiffness (size, size) that it adds; None if it adds none. Raises InputError."""
+        return None
 
     def arms(self, name: str, nodes: Nodes) -> Arms | None:
         """What rotates with the connection; None if nothing does."""
@@ -110,12 +116,7 @@ class Spider(Connection):
         return np.array([self._centre(name, nodes)])
 
     def _centre(self, name: str, nodes: Nodes) -> int:
-        if isinstance(self.reference, int):
-            return row_of(nodes, self.reference, "reference")
-        rows = region_of(name if self.reference is None else self.reference).rows(nodes.positions, nodes.sets)
-        if len(rows) != 1:
-            raise InputError(f"reference: has {len(rows)} nodes; the centre of a spider is one node")
-        return int(rows[0])
+        return one_node(nodes, name if self.reference is None else self.reference, "reference")
 
     def _feet(self, name: str, nodes: Nodes) -> tuple[int, IntArray]:
         """The centre and the connected nodes."""
@@ -252,14 +253,71 @@ class Equation(Connection):
         return Dependence(name, dofs[:1], spread(-table[None, 1:, 2] / table[0, 2], dofs[1:], nodes.freedoms.size))
 
 
-CONNECTIONS: dict[str, type[Connection]] = {each.kind: each for each in (RigidSpider, AveragingSpider, Equation)}
+@checked_arguments
+@dataclass(frozen=True, eq=False)
+class Bushing(Connection):
+    """Six springs between two nodes with rotations; rigid motions of both are free of force.
+
+    first, second: the nodes, each by its number or a set of one node.  translation, rotation (3,): stiffness along and about the
+    axes [N/m, N m/rad].  axes (3, 3): columns in mesh axes, by default mesh axes.
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    >>> joints = {
+    ...     "eye": pp.RigidSpider("x1"),
+    ...     "pin": pp.RigidSpider("x0"),
+    ...     "rubber": pp.Bushing("pin", "eye", translation=(1e6, 1e6, 1e6), rotation=(10.0, 10.0, 10.0)),
+    ... }
+    >>> fe = pp.assemble(mesh, steel, connections=joints)
+    >>> abs(fe.K @ fe.rigid_motion(fe.centre_of_mass)).max().item() < 1e-2  # of K up to 1e10
+    True
+    """
+
+    first: str | int
+    second: str | int
+    _: KW_ONLY
+    translation: ArrayLike = (0.0, 0.0, 0.0)
+    rotation: ArrayLike = (0.0, 0.0, 0.0)
+    axes: ArrayLike | None = None
+
+    kind = "bushing"
+
+    def __post_init__(self) -> None:
+        for option in ("translation", "rotation"):
+            if not vector(getattr(self, option), f"connection: {option}").min() >= 0:
+                raise InputError(f"connection: {option}: {shown(getattr(self, option))}; give three stiffnesses, none negative")
+        if self.axes is not None:
+            rotation_of(self.axes)
+
+    def rotating(self, name: str, nodes: Nodes) -> IntArray:
+        return np.array(self._ends(nodes))
+
+    def stiffness(self, name: str, nodes: Nodes) -> sp.csr_matrix:
+        a, b = self._ends(nodes)
+        if a == b:
+            raise InputError("first and second are the same node; give two")
+        axes = np.eye(3) if self.axes is None else rotation_of(self.axes)
+        carried = np.vstack([rigid_motion((nodes.positions[b] - nodes.positions[a])[None])[0], np.eye(6)[3:]])
+        relative = np.kron(np.eye(2), axes.T) @ np.hstack([-carried, np.eye(6)])
+        B = spread(relative, nodes.freedoms.six(np.array([a, b])).ravel(), nodes.freedoms.size)
+        k = np.concatenate([vector(self.translation, "translation"), vector(self.rotation, "rotation")])
+        return sp.csr_matrix(B.T @ sp.diags(k) @ B)
+
+    def _ends(self, nodes: Nodes) -> tuple[int, int]:
+        return one_node(nodes, self.first, "first"), one_node(nodes, self.second, "second")
+
+
+CONNECTIONS: dict[str, type[Connection]] = {each.kind: each for each in (RigidSpider, AveragingSpider, Equation, Bushing)}
 
 
 class Connected(NamedTuple):
-    """Nodes with the centres that connections add, dependences and arms of the connections, by name."""
+    """Nodes with the centres that connections add; what the connections constrain, stiffen and turn."""
 
     nodes: Nodes
     rows: tuple[Dependence, ...]
+    stiffness: sp.csr_matrix
     arms: dict[str, Arms]
 
 
@@ -268,16 +326,23 @@ def connected(nodes: Nodes, connections: Mapping[str, Connection]) -> Connected:
 
     Raises InputError listing the problems of every connection.
     """
-    instance(connections, Mapping, "connections", "RigidSpider, AveragingSpider or Equation by name")
+    instance(connections, Mapping, "connections", f"{KINDS} by name")
     for name, each in connections.items():
-        instance(each, Connection, f"connections.{name}", "RigidSpider, AveragingSpider or Equation")
+        instance(each, Connection, f"connections.{name}", KINDS)
     nodes = _with_centres(nodes, connections)
     turned = _of_each(connections, lambda name, each: each.rotating(name, nodes)).values()
     rotating = np.unique(np.concatenate([nodes.freedoms.rotating, *turned])).astype(np.int64)
     nodes = nodes._replace(freedoms=Freedoms(len(nodes.positions), rotating))
     rows = _of_each(connections, lambda name, each: each.dependence(name, nodes))
     arms = _of_each(connections, lambda name, each: each.arms(name, nodes))
-    return Connected(nodes, tuple(rows.values()), {name: each for name, each in arms.items() if each is not None})
+    springs = _of_each(connections, lambda name, each: each.stiffness(name, nodes))
+    size = nodes.freedoms.size
+    return Connected(
+        nodes,
+        tuple(each for each in rows.values() if each is not None),
+        sum((K for K in springs.values() if K is not None), sp.csr_matrix((size, size))),
+        {name: each for name, each in arms.items() if each is not None},
+    )
 
 
 def _with_centres(nodes: Nodes, connections: Mapping[str, Connection]) -> Nodes:
@@ -320,6 +385,16 @@ def _feet_motion(nodes: Nodes, centre: int, feet: IntArray, components: str) -> 
         dofs.append(nodes.freedoms.six(turned)[:, chosen[chosen >= 3]].ravel())
         motion.append(np.tile(np.eye(6)[chosen[chosen >= 3]], (len(turned), 1)))
     return np.concatenate(dofs), np.vstack(motion)
+
+
+def one_node(nodes: Nodes, where: str | int, what: str) -> int:
+    """Row of a node given by its number, or by a set that has only this node. Raises InputError."""
+    if isinstance(where, int):
+        return row_of(nodes, where, what)
+    rows = region_of(where).rows(nodes.positions, nodes.sets)
+    if len(rows) != 1:
+        raise InputError(f"{what}: {where!r} has {len(rows)} nodes; give a set of one node, or its number")
+    return int(rows[0])
 
 
 def row_of(nodes: Nodes, number: int, what: str) -> int:

@@ -1,16 +1,22 @@
-"""Groups of elements of one type and one material."""
+"""Groups of elements of one type and one material, and of one section."""
 
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
 from preprocess.elements import ELEMENTS, Element
+from preprocess.fe.beams import Beams
+from preprocess.fe.freedoms import Freedoms
 from preprocess.fe.material import Material
-from preprocess.mesh.mesh import Mesh
+from preprocess.fe.sections import Section
+from preprocess.fe.structure import Structure
+from preprocess.inputs.arguments import instance
+from preprocess.mesh.mesh import ElementBlock, Mesh
 
 Indices = NDArray[np.int64]
 
@@ -31,42 +37,83 @@ class ElementGroup:
 
 
 Materials = Material | Mapping[str, Material]
+Sections = Section | Mapping[str, Section]
 
 
 def element_groups(mesh: Mesh, material: Materials, elements: Mapping[str, Element] = ELEMENTS) -> tuple[ElementGroup, ...]:
-    """The elements of a mesh by type and material.
+    """The solid elements of a mesh by type and material.
 
     material: one for the whole mesh, or materials by element set, which must cover every element exactly once.
     elements: the formulation of each element type.  Raises InputError naming unknown, overlapping or incomplete sets.
     """
-    if not isinstance(material, Mapping):
-        return tuple(ElementGroup(elements[name], b.connectivity, b.ids, material) for name, b in mesh.blocks.items())
-    owner = _owners(mesh, tuple(material))
-    groups, first = [], 0
-    for name, block in mesh.blocks.items():
-        own = owner[first : first + len(block.ids)]
-        first += len(block.ids)
-        for k, each in enumerate(material.values()):
-            rows = np.flatnonzero(own == k)
-            if len(rows):
-                groups.append(ElementGroup(elements[name], block.connectivity[rows], block.ids[rows], each))
+    owner = _owners_by_block(mesh, mesh.blocks, material, "material")
+    groups = []
+    for name, block in mesh.solids.items():
+        for each, rows in owner[name]:
+            groups.append(ElementGroup(elements[name], block.connectivity[rows], block.ids[rows], each))
     return tuple(groups)
 
 
-def _owners(mesh: Mesh, names: tuple[str, ...]) -> Indices:
+def structures(mesh: Mesh, material: Materials, sections: Sections, freedoms: Freedoms) -> tuple[Structure, ...]:
+    """The beams of a mesh by section and material.
+
+    sections: one for all structural elements, or by element set; freedoms: of the nodes.  Raises InputError as `element_groups`.
+    """
+    if not mesh.structural:
+        return ()
+    materials = _owners_by_block(mesh, mesh.blocks, material, "material")
+    owners = _owners_by_block(mesh, mesh.structural, sections, "sections")
+    found = []
+    for name, block in mesh.structural.items():
+        for section, rows in owners[name]:
+            _check_section(mesh, name, section)
+            for own, others in materials[name]:
+                both = np.intersect1d(rows, others)
+                table = block.connectivity[both]
+                if len(both):
+                    found.append(Beams(name, table, block.ids[both], own, freedoms, mesh.nodes[table], section=section))
+    return tuple(found)
+
+
+def _check_section(mesh: Mesh, name: str, section: Section) -> None:
+    instance(section, Section, f"{mesh.source}: sections", "a section, such as TubularSection(0.05, 0.002)")
+    if name not in section.elements:
+        kinds = ", ".join(section.elements)
+        raise InputError(f"{mesh.source}: sections: {type(section).__name__} is of {kinds} elements, not of {name}; give another")
+
+
+def _owners_by_block(
+    mesh: Mesh, blocks: Mapping[str, ElementBlock], given: Any, what: str
+) -> dict[str, list[tuple[Any, Indices]]]:
+    """What is given for the elements, one for all or by element set, with the rows of each block that have it."""
+    if not isinstance(given, Mapping):
+        return {name: [(given, np.arange(len(block.ids)))] for name, block in blocks.items()}
+    owner, first = _owners(mesh, blocks, tuple(given), what), 0
+    result = {}
+    for name, block in blocks.items():
+        own = owner[first : first + len(block.ids)]
+        first += len(block.ids)
+        rows = [(each, np.flatnonzero(own == k)) for k, each in enumerate(given.values())]
+        result[name] = [(each, found) for each, found in rows if len(found)]
+    return result
+
+
+def _owners(mesh: Mesh, blocks: Mapping[str, ElementBlock], names: tuple[str, ...], what: str) -> Indices:
     """Index of the named set of each element, in the order of the blocks."""
-    problems = [_unknown(mesh, str(name)) for name in names if name not in mesh.element_sets]
+    problems = [_unknown(mesh, str(name), what) for name in names if name not in mesh.element_sets]
     if problems or not names:
-        raise InputError(*(problems or [f"{mesh.source}: material: none given; give a material for each element set"]))
-    ids = np.concatenate([block.ids for block in mesh.blocks.values()])
+        raise InputError(
+            *(problems or [f"{mesh.source}: {what}: none given; give a {what.removesuffix('s')} for each element set"])
+        )
+    ids = np.concatenate([block.ids for block in blocks.values()])
     member = np.array([np.isin(ids, mesh.element_sets[name]) for name in names])
     times = member.sum(axis=0)
     if (times == 0).any():
-        problems.append(_uncovered(mesh, ids[times == 0], names))
+        problems.append(_uncovered(mesh, ids[times == 0], names, what))
     if (times > 1).any():
         both = [name for name, rows in zip(names, member) if (rows & (times > 1)).any()]
         problems.append(
-            f"{mesh.source}: material: {(times > 1).sum()} element(s) in more than one of {', '.join(map(repr, both))}: "
+            f"{mesh.source}: {what}: {(times > 1).sum()} element(s) in more than one of {', '.join(map(repr, both))}: "
             f"{_some(ids[times > 1])}; keep each in one"
         )
     if problems:
@@ -74,16 +121,20 @@ def _owners(mesh: Mesh, names: tuple[str, ...]) -> Indices:
     return member.argmax(axis=0)
 
 
-def _unknown(mesh: Mesh, name: str) -> str:
+def _unknown(mesh: Mesh, name: str, what: str) -> str:
     close = difflib.get_close_matches(name, mesh.element_sets, n=3) or sorted(mesh.element_sets)[:10]
-    return f"{mesh.source}: material: no element set {name!r}; the sets are: {', '.join(close) or 'none'}"
+    return f"{mesh.source}: {what}: no element set {name!r}; the sets are: {', '.join(close) or 'none'}"
 
 
-def _uncovered(mesh: Mesh, ids: Indices, names: tuple[str, ...]) -> str:
-    """Message naming the elements without material and their other sets."""
+def _uncovered(mesh: Mesh, ids: Indices, names: tuple[str, ...], what: str) -> str:
+    """Message naming the elements without a material or section and their other sets."""
     others = [name for name, members in mesh.element_sets.items() if name not in names and np.isin(ids, members).any()]
-    remedy = f"give one for {' or '.join(map(repr, others[:SHOWN]))}" if others else "put them in a set with a material"
-    return f"{mesh.source}: material: {len(ids)} element(s) without one: {_some(ids)}; {remedy}"
+    remedy = (
+        f"give one for {' or '.join(map(repr, others[:SHOWN]))}"
+        if others
+        else f"put them in a set with a {what.removesuffix('s')}"
+    )
+    return f"{mesh.source}: {what}: {len(ids)} element(s) without one: {_some(ids)}; {remedy}"
 
 
 def _some(ids: Indices) -> str:

@@ -21,7 +21,7 @@ from flexmbs.flexible_body.parts import FloatArray
 from preprocess.fe.freedoms import NONE, Freedoms, dofs_of
 from preprocess.inputs.arguments import checked_arguments, floats, instance
 from preprocess.mesh.node_regions import NodeRows, NodeSets, Region, near_enough, region_of
-from preprocess.mesh.rigid_motion import rigid_motion
+from preprocess.mesh.rigid_motion import rigid_motion, rotation_of
 
 IntArray = NDArray[np.int64]
 NO_TRIANGLES: IntArray = np.zeros((0, 3), np.int64)
@@ -103,7 +103,7 @@ class Interface(ABC):
             turned = self._turned(nodes[rows], rows, freedoms)
             position = surface_centroid(nodes, rows, triangles) if self.position is None else _vector(self.position)
             near_enough(position, nodes, "position")
-            axes = np.eye(3) if self.axes is None else _rotation(self.axes)
+            axes = np.eye(3) if self.axes is None else rotation_of(self.axes)
             weights = self.node_weights(len(rows))
             blocks = np.concatenate([rows, freedoms.rotation_blocks(turned)])
             drives = self.drives_nodes and self._free(rows, blocks, freedoms)
@@ -274,12 +274,3 @@ def _vector(value: ArrayLike) -> FloatArray:
     if np.shape(value) != (3,) or not np.all(np.isfinite(point := floats(value, "position"))):
         raise InputError(f"position: {value!r:.60} is not a point; give three coordinates in metres")
     return point
-
-
-def _rotation(value: ArrayLike) -> FloatArray:
-    axes = floats(value, "axes")
-    good = axes.shape == (3, 3) and np.all(np.isfinite(axes))
-    if not good or np.abs(axes.T @ axes - np.eye(3)).max() > 1e-6 or np.linalg.det(axes) < 0:
-        raise InputError("axes: must be a right-handed orthonormal 3x3 matrix, one axis per column")
-    u, _, v = np.linalg.svd(axes)
-    return np.asarray(u @ v)

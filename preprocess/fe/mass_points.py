@@ -27,7 +27,7 @@ class MovedPoints:
 
     def displacements(self, u: Array) -> Array:
         """Displacements (P, 3, k) of the points for degrees of freedom u (size, k)."""
-        return np.asarray(self.motion @ u).reshape(len(self.positions), 3, -1)
+        return np.asarray(self.motion @ u).reshape(len(self.positions), 3, u.shape[1])
 
 
 def joined(parts: Sequence[MovedPoints]) -> MovedPoints:

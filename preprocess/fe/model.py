@@ -17,7 +17,9 @@ from preprocess.fe.constraints import UNCONSTRAINED, Constraints
 from preprocess.fe.element_groups import ElementGroup
 from preprocess.fe.freedoms import NONE, Freedoms
 from preprocess.fe.mass_points import MovedPoints
+from preprocess.fe.material import Material
 from preprocess.fe.point_mass import PointMass
+from preprocess.fe.structure import Skin, Structure, skin_of
 from preprocess.inputs.arguments import instance, integers, node_indices
 from preprocess.mesh.mesh import Mesh
 from preprocess.mesh.rigid_motion import rigid_motion
@@ -44,7 +46,7 @@ class FEModel:
     constraints: dependent degrees of freedom; arms: what rotates with the connections, by name
     node_sets: node indices by name; triangles (T, 3): outer surface
     source, unit, elements, material: description of the origin
-    mesh, groups: the elements, as a whole and by type and material; None and empty for given matrices
+    mesh, groups, structures: all elements, solids by type and material, beams by section; None and empty for given matrices
     point_masses: those added to m by `attach`
 
     Examples
@@ -70,6 +72,7 @@ class FEModel:
     mesh: Mesh | None = None
     groups: tuple[ElementGroup, ...] = ()
     point_masses: tuple[PointMass, ...] = ()
+    structures: tuple[Structure, ...] = ()
     rotating: Indices = field(default_factory=lambda: NONE)
     mass_points: MovedPoints | None = None
     constraints: Constraints = field(default_factory=lambda: UNCONSTRAINED)
@@ -147,6 +150,22 @@ class FEModel:
         places = basis.doflocs.T[triples[:, 0]]
         triangles = outer_triangles(basis)
         return cls.from_matrices(K, M, places, node_sets=sets, triangles=triangles, source="scikit-fem")
+
+    @property
+    def has_elements(self) -> bool:
+        """Whether the model has elements, not only matrices."""
+        return bool(self.groups or self.structures)
+
+    @functools.cached_property
+    def materials(self) -> tuple[Material, ...]:
+        """The different materials of the elements."""
+        owned = [group.material for group in self.groups] + [structure.material for structure in self.structures]
+        return tuple({id(material): material for material in owned}.values())
+
+    @functools.cached_property
+    def skin(self) -> Skin:
+        """Surface of beams and shells."""
+        return skin_of(self.structures, self.materials, self.freedoms.size)
 
     @property
     def freedoms(self) -> Freedoms:

@@ -63,6 +63,18 @@ def bad_elements(nodes: Array, connectivity: Tables, ids: Tables) -> list[str]:
     return [f"{total} element(s) inverted or without volume, the worst: element {worst}; {remedy}"]
 
 
+def short_elements(nodes: Array, connectivity: Tables, ids: Tables) -> list[str]:
+    """Beams and shells with two nodes at one place."""
+    found = []
+    for name, table in connectivity.items():
+        size = float(np.linalg.norm(np.ptp(nodes, axis=0)))
+        sides = np.linalg.norm(nodes[table] - nodes[np.roll(table, 1, axis=1)], axis=2).min(axis=1)
+        found += [f"{number} ({name})" for number in ids[name][~(sides > 1e-9 * size)]]
+    if not found:
+        return []
+    return [f"{len(found)} element(s) have two nodes at one place: element {', '.join(found[:SHOWN])}; remove them"]
+
+
 def nonmatching_faces(faces: Faces, ids: Tables) -> list[str]:
     """Faces with the same corners but different mid-side nodes, and faces shared by more than two elements."""
     numbers = np.concatenate(list(ids.values()))

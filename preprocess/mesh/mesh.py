@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError, shown
 from preprocess.elements import ELEMENTS
+from preprocess.elements.structural import STRUCTURAL
 from preprocess.inputs.arguments import flag, floats, instance, integers, node_indices, vector
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh import checks
@@ -37,7 +38,7 @@ class Mesh:
     """Solid mesh. Every node belongs to an element.
 
     nodes (N, 3): positions in m; node_ids (N,): numbers in the file
-    blocks: elements by type ("tet4", "tet10", "hex8", "hex20", "hex27", "wedge6", "wedge15")
+    blocks: elements by type ("tet4", "tet10", "hex8", "hex20", "hex27", "wedge6", "wedge15"; beams "line2")
     node_sets: node indices by name (node sets, and the nodes of named surfaces); element_sets: element numbers by name
     source: path or origin; unit: length unit of the file; separate: its parts need not share nodes, connections join them
 
@@ -82,13 +83,14 @@ class Mesh:
         Raises InputError for an unknown element type and for every defect found by `check`.
         """
         instance(elements, Mapping, f"{source}: elements", "connectivities by element type")
-        unknown = [name for name in elements if name not in ELEMENTS]
+        sizes = {**{name: len(element.nodes) for name, element in ELEMENTS.items()}, **STRUCTURAL}
+        unknown = [name for name in elements if name not in sizes]
         if unknown:
-            raise InputError(f"{source}: unknown element type '{unknown[0]}'; choose one of {', '.join(ELEMENTS)}")
+            raise InputError(f"{source}: unknown element type '{unknown[0]}'; choose one of {', '.join(sizes)}")
         positions = _rows(nodes, 3, f"{source}: nodes").astype(float)
         blocks, first = {}, 1
         for name, connectivity in elements.items():
-            table = integers(_rows(connectivity, len(ELEMENTS[name].nodes), f"{source}: {name}"), f"{source}: {name}")
+            table = integers(_rows(connectivity, sizes[name], f"{source}: {name}"), f"{source}: {name}")
             blocks[name] = ElementBlock(table, np.arange(first, first + len(table)))
             first += len(table)
         sets = {name: node_indices(rows, f"{source}: set {name!r}", len(positions)) for name, rows in (node_sets or {}).items()}
@@ -98,6 +100,16 @@ class Mesh:
         mesh = cls(positions, np.arange(len(positions)), blocks, sets, regions, source, separate=flag(separate, "separate"))
         mesh.check()
         return mesh
+
+    @property
+    def solids(self) -> dict[str, ElementBlock]:
+        """The blocks of solid elements."""
+        return {name: block for name, block in self.blocks.items() if name in ELEMENTS}
+
+    @property
+    def structural(self) -> dict[str, ElementBlock]:
+        """The blocks of beams and shells."""
+        return {name: block for name, block in self.blocks.items() if name in STRUCTURAL}
 
     @property
     def size(self) -> float:
@@ -135,8 +147,9 @@ class Mesh:
         return nodes
 
     def surface_triangles(self) -> Indices:
-        """Outer faces, each split into linear triangles (T, 3), counter-clockwise seen from outside."""
-        return surface_triangles({name: block.connectivity for name, block in self.blocks.items()})
+        """Outer faces of solids, each split into linear triangles (T, 3), counter-clockwise seen from outside."""
+        tables = {name: block.connectivity for name, block in self.solids.items()}
+        return surface_triangles(tables) if tables else np.zeros((0, 3), dtype=np.int64)
 
     def moved(self, motion: Callable[[Array], Array]) -> Mesh:
         """The same mesh with node positions motion(nodes); checked."""
@@ -150,25 +163,19 @@ class Mesh:
         return mesh
 
     def quality(self) -> MeshQuality:
-        """Quality of the elements by type, worst elements by number; prints as a table."""
-        tables = {name: block.connectivity for name, block in self.blocks.items()}
-        return mesh_quality(self.nodes, tables, {name: block.ids for name, block in self.blocks.items()}, self.element_sets)
+        """Quality of the solid elements by type, worst elements by number; prints as a table."""
+        tables = {name: block.connectivity for name, block in self.solids.items()}
+        return mesh_quality(self.nodes, tables, {name: block.ids for name, block in self.solids.items()}, self.element_sets)
 
     def check(self) -> None:
         """Raise InputError with every defect found (positions, references, volumes, connectivity); warn of probable mistakes."""
         connectivity = {name: block.connectivity for name, block in self.blocks.items()}
         ids = {name: block.ids for name, block in self.blocks.items()}
         self._reject(checks.bad_positions(self.nodes, self.node_ids) + checks.missing_nodes(len(self.nodes), connectivity, ids))
-        faces = all_faces(connectivity)
         pairs, tolerance = checks.coincident_nodes(self.nodes)
-        problems = [
-            *checks.bad_elements(self.nodes, connectivity, ids),
-            *checks.nonmatching_faces(faces, ids),
-            *([] if self.separate else checks.unconnected_parts(self.nodes, connectivity, faces, len(pairs))),
-        ]
-        self._reject(problems)
-        for warning in checks.nonconforming_faces(faces, ids):
-            self._warn(warning)
+        self._reject(checks.short_elements(self.nodes, {name: connectivity[name] for name in self.structural}, ids))
+        if self.solids:
+            self._check_solids(len(pairs))
         if len(pairs):
             a, b = self.node_ids[pairs[0]]
             self._warn(
@@ -176,6 +183,18 @@ class Mesh:
             )
         if not USUAL_SIZE[0] <= self.size <= USUAL_SIZE[1]:
             self._warn(f"the mesh is {self.size:.3g} m large with unit='{self.unit}'; is the unit right?")
+
+    def _check_solids(self, n_coincident: int) -> None:
+        """The parts of structures, and those that connections join, are known in assembly only."""
+        connectivity = {name: block.connectivity for name, block in self.solids.items()}
+        ids = {name: block.ids for name, block in self.solids.items()}
+        faces = all_faces(connectivity)
+        problems = [*checks.bad_elements(self.nodes, connectivity, ids), *checks.nonmatching_faces(faces, ids)]
+        if not (self.separate or self.structural):
+            problems += checks.unconnected_parts(self.nodes, connectivity, faces, n_coincident)
+        self._reject(problems)
+        for warning in checks.nonconforming_faces(faces, ids):
+            self._warn(warning)
 
     def _reject(self, problems: list[str]) -> None:
         if problems:

@@ -1,8 +1,11 @@
-"""Unit rigid motions of points."""
+"""Unit rigid motions of points, and rotations."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from flexmbs.errors import InputError
 from flexmbs.flexible_body.parts import FloatArray
+from preprocess.inputs.arguments import floats
 
 
 def rigid_motion(arm: FloatArray) -> FloatArray:
@@ -15,3 +18,13 @@ def rigid_motion(arm: FloatArray) -> FloatArray:
     motion[:, 1, 3], motion[:, 1, 5] = -z, x
     motion[:, 2, 3], motion[:, 2, 4] = y, -x
     return motion
+
+
+def rotation_of(value: ArrayLike) -> FloatArray:
+    """Right-handed orthonormal axes (3, 3) in columns, nearest to those given. Raises InputError for others."""
+    axes = floats(value, "axes")
+    good = axes.shape == (3, 3) and np.all(np.isfinite(axes))
+    if not good or np.abs(axes.T @ axes - np.eye(3)).max() > 1e-6 or np.linalg.det(axes) < 0:
+        raise InputError("axes: must be a right-handed orthonormal 3x3 matrix, one axis per column")
+    u, _, v = np.linalg.svd(axes)
+    return np.asarray(u @ v)

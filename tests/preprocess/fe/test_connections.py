@@ -170,6 +170,27 @@ def test_a_cantilever_with_a_body_on_a_spider_follows_the_closed_form():
     assert body.modes.frequency.min() == pytest.approx(np.sqrt(1 / (compliance * M)) / (2 * np.pi), rel=2e-3)
 
 
+def test_a_bushing_is_a_spring_between_its_nodes():
+    """Two rigid plates (bars between spiders) on a spring: ω² = k (1/m₁ + 1/m₂) along it, and rigid motions are free."""
+    stiff = pp.Isotropic(E=2.1e13, nu=0.0, rho=7850.0)
+    left, right = half(0.0), half(0.25)
+    n = len(left.nodes)
+    elements = np.vstack([left.blocks["hex20"].connectivity, right.blocks["hex20"].connectivity + n])
+    sets = {"x0": left.node_sets["x0"], "a": left.node_sets["x1"], "b": right.node_sets["x0"] + n}
+    parts = pp.Mesh.from_arrays(np.vstack([left.nodes, right.nodes]), {"hex20": elements}, node_sets=sets, separate=True)
+    k, turn = 4e4, 4e3
+    joints = {
+        "left": pp.RigidSpider("a"),
+        "right": pp.RigidSpider("b"),
+        "rubber": pp.Bushing("left", "right", translation=(k, 1e3 * k, 1e3 * k), rotation=(turn, 1e3 * turn, 1e3 * turn)),
+    }
+    fe = pp.assemble(parts, stiff, connections=joints)
+    body = pp.reduce(fe, interfaces={"left": pp.Averaged("x0")}, reference="mean axes", method=pp.FreeModes(modes=2))
+    m, J = fe.mass / 2, fe.mass / 2 * (0.02**2 + 0.03**2) / 12
+    expected = np.sqrt([2 * k / m, 2 * turn / J]) / (2 * np.pi)
+    np.testing.assert_allclose(np.sort(body.modes.frequency), np.sort(expected), rtol=2e-3)
+
+
 @pytest.mark.parametrize(
     ("connections", "message"),
     [
@@ -180,7 +201,7 @@ def test_a_cantilever_with_a_body_on_a_spider_follows_the_closed_form():
         ({"a": pp.Equation([(0, 4, 1.0), (1, 4, -1.0)])}, "connections.a: terms: node 0 has no rotation"),
         ({"a": pp.Equation([(0, 1, 1.0), (99999, 1, -1.0)])}, "connections.a: terms: the mesh has no node 99999"),
         ({"a": pp.AveragingSpider("x1", weights=(1.0,))}, "connections.a: weights: 1 given for"),
-        ({"a": pp.RigidSpider("x1", reference="x0")}, "connections.a: reference: has 8 nodes"),
+        ({"a": pp.RigidSpider("x1", reference="x0")}, "connections.a: reference: 'x0' has 8 nodes"),
         ({"a": "x1"}, "connections.a: must be RigidSpider"),
         ({"a": pp.AveragingSpider(pp.Point((0.4, 0.0, 0.0)))}, "connections.a: its 1 nodes do not define all motions"),
     ],

@@ -105,6 +105,7 @@ CONNECTION_TABLES: list[tuple[str, Connection]] = [
         pp.RigidSpider("hub", reference=17, components="123"),
     ),
     ('kind = "averaging-spider"\nset = "hub"\nweights = [1, 2, 3]', pp.AveragingSpider("hub", weights=(1.0, 2.0, 3.0))),
+    ('kind = "bushing"\nfirst = 3\nsecond = "hub"\ntranslation = [1, 2, 3]', pp.Bushing(3, "hub", translation=(1.0, 2.0, 3.0))),
     ('kind = "equation"\nterms = [[3, 1, 1.0], [4, 1, -1.0]]', pp.Equation(((3, 1, 1.0), (4, 1, -1.0)))),
 ]
 

@@ -1,0 +1,327 @@
+"""Cross-sections of beams.
+
+Local axes: x along the beam from its first node to its second, y along the part of ``orientation`` perpendicular to it, and
+z = x × y.
+I_z = ∫ y² dA belongs to bending along y.
+
+Source: Young and Budynas, Roark's Formulas for Stress and Strain, tables A.1 and 10.7; Timoshenko and Goodier, Theory of
+Elasticity, section 109 (torsion of rectangular bars); Cowper, J. Appl. Mech. 33 (1966) 335 (shear coefficients).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from flexmbs.errors import InputError, shown
+from preprocess.inputs.arguments import checked_arguments, floats, number, vector
+
+Array = NDArray[np.float64]
+
+CORNERS = 16  # of the drawn outline of a circle
+
+
+class SectionData(NamedTuple):
+    """Area A, second moments Iy = ∫z² dA, Iz = ∫y² dA, torsion constant J, shear coefficients ky, kz (shear areas k A), points
+    (m, 2) y, z of the outline in order, and the shear stress (m, 2) τ_xy, τ_xz at these under unit torque, Pa/(N m)."""
+
+    A: float
+    Iy: float
+    Iz: float
+    J: float
+    ky: float
+    kz: float
+    outline: Array
+    torsion: Array
+
+
+class Section(ABC):
+    """Section of structural elements; a new one is a class and one line in `SECTIONS`."""
+
+    kind: ClassVar[str]
+    elements: ClassVar[tuple[str, ...]]
+    """Element types that have such a section."""
+
+
+@dataclass(frozen=True, eq=False)
+class BeamSection(Section):
+    """Section of beams.
+
+    orientation (3,): direction of the local y axis in mesh axes; it need not be perpendicular to the beam.
+    offset (2,): y and z of the centroid from the line between the nodes [m]."""
+
+    _: KW_ONLY
+    orientation: ArrayLike | None = None
+    offset: ArrayLike = (0.0, 0.0)
+
+    elements: ClassVar[tuple[str, ...]] = ("line2",)
+    round: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.orientation is not None and not np.linalg.norm(vector(self.orientation, "section: orientation")) > 0:
+            raise InputError("section: orientation: has zero length; give the direction of the local y axis")
+        if floats(self.offset, "section: offset").shape != (2,):
+            raise InputError(f"section: offset: {shown(self.offset)}; give y and z in m")
+        if self.orientation is None and not self.round:
+            raise InputError("section: orientation is missing; give the direction of the section's y axis in mesh axes")
+        problem = self._problem()
+        if problem:
+            raise InputError(f"section: {problem}")
+
+    @abstractmethod
+    def data(self, nu: float) -> SectionData:
+        """Properties for Poisson's ratio ν, which the shear coefficients depend on."""
+
+    def _problem(self) -> str:
+        """What is wrong with the dimensions; empty if nothing is."""
+        return ""
+
+    def _not_positive(self, *names: str) -> str:
+        bad = [name for name in names if not 0 < number(getattr(self, name), f"section: {name}") < np.inf]
+        return f"{bad[0]} = {getattr(self, bad[0])!r}; give a positive length in m" if bad else ""
+
+
+@checked_arguments
+@dataclass(frozen=True, eq=False)
+class RectangularSection(BeamSection):
+    """Solid rectangle, ``height`` along y and ``width`` along z [m]; k = 10 (1 + ν)/(12 + 11 ν), J by the series of Saint-Venant.
+
+    height, width: sides.
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> section = pp.RectangularSection(0.02, 0.01, orientation=(0, 0, 1))
+    >>> data = section.data(0.3)
+    >>> round(data.Iz * 12 / (0.01 * 0.02**3), 9), round(data.J / (0.01**3 * 0.02), 4)  # Roark: 0.229 for 2:1
+    (1.0, 0.2287)
+    """
+
+    height: float
+    width: float
+
+    kind = "rectangular"
+
+    def _problem(self) -> str:
+        return self._not_positive("height", "width")
+
+    def data(self, nu: float) -> SectionData:
+        h, b = float(self.height), float(self.width)
+        n = np.arange(1, 2000, 2)
+        long, short = 0.5 * max(h, b), 0.5 * min(h, b)
+        ratio = np.minimum(n * np.pi * long / (2 * short), 350.0)
+        J = 16 * long * short**3 * (1 / 3 - 64 / np.pi**5 * short / long * np.sum(np.tanh(ratio) / n**5))
+        on_long = 2 * short * (1 - 8 / np.pi**2 * np.sum(1 / (n**2 * np.cosh(ratio)))) / J
+        on_short = 16 * short / np.pi**2 * np.sum((-1.0) ** ((n - 1) // 2) / n**2 * np.tanh(ratio)) / J
+        upright, flat = (on_long, on_short) if h >= b else (on_short, on_long)  # on the sides along y, and along z
+        y, z = 0.5 * h, 0.5 * b
+        outline = np.array([[-y, -z], [0, -z], [y, -z], [y, 0], [y, z], [0, z], [-y, z], [-y, 0]])
+        torsion = np.zeros((8, 2))
+        torsion[[1, 5], 0], torsion[[3, 7], 1] = (upright, -upright), (flat, -flat)
+        k = 10 * (1 + nu) / (12 + 11 * nu)
+        return SectionData(h * b, h * b**3 / 12, b * h**3 / 12, J, k, k, outline, torsion)
+
+
+@checked_arguments
+@dataclass(frozen=True, eq=False)
+class TubularSection(BeamSection):
+    """Circular tube of outer ``diameter`` and wall ``thickness`` [m]; solid when the thickness is half the diameter.
+
+    diameter, thickness: of the tube.
+    With m = inner/outer radius, k = 6 (1 + ν)(1 + m²)²/((7 + 6 ν)(1 + m²)² + (20 + 12 ν) m²).
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> tube = pp.TubularSection(0.05, 0.002).data(0.3)
+    >>> round(tube.J / (tube.Iy + tube.Iz), 12)
+    1.0
+    """
+
+    diameter: float
+    thickness: float
+
+    kind = "tubular"
+    round = True
+
+    def _problem(self) -> str:
+        wrong = self._not_positive("diameter", "thickness")
+        if not wrong and self.thickness > 0.5 * self.diameter * (1 + 1e-9):
+            wrong = f"thickness = {self.thickness!r} exceeds the radius {self.diameter / 2!r}"
+        return wrong
+
+    def data(self, nu: float) -> SectionData:
+        R = 0.5 * float(self.diameter)
+        r = max(R - float(self.thickness), 0.0)
+        m2 = (r / R) ** 2
+        I = np.pi / 4 * (R**4 - r**4)
+        k = 6 * (1 + nu) * (1 + m2) ** 2 / ((7 + 6 * nu) * (1 + m2) ** 2 + (20 + 12 * nu) * m2)
+        angle = 2 * np.pi * np.arange(CORNERS) / CORNERS
+        outline = R * np.column_stack([np.cos(angle), np.sin(angle)])
+        torsion = np.column_stack([-outline[:, 1], outline[:, 0]]) / (2 * I)
+        return SectionData(np.pi * (R**2 - r**2), I, I, 2 * I, k, k, outline, torsion)
+
+
+@checked_arguments
+@dataclass(frozen=True, eq=False)
+class CircularSection(BeamSection):
+    """Solid circle of ``diameter`` [m].
+
+    diameter: of the circle.
+
+    Examples
+    --------
+    >>> import math
+    >>> import preprocess as pp
+    >>> round(pp.CircularSection(0.02).data(0.3).Iz * 64 / (math.pi * 0.02**4), 12)
+    1.0
+    """
+
+    diameter: float
+
+    kind = "circular"
+    round = True
+
+    def _problem(self) -> str:
+        return self._not_positive("diameter")
+
+    def data(self, nu: float) -> SectionData:
+        return TubularSection(self.diameter, 0.5 * self.diameter).data(nu)
+
+
+@checked_arguments
+@dataclass(frozen=True, eq=False)
+class BoxSection(BeamSection):
+    """Thin-walled rectangular tube, outer ``height`` along y and ``width`` along z, wall ``thickness`` [m].
+
+    height, width, thickness: of the tube.
+    J = 4 A_m²/∮ ds/t (Bredt), A_m within the middle line; the shear areas are those of the walls along the force.
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> box = pp.BoxSection(0.05, 0.05, 0.002, orientation=(0, 0, 1)).data(0.3)
+    >>> round(box.J / (0.048**3 * 0.002), 9)  # a³ t of a square with middle line a
+    1.0
+    """
+
+    height: float
+    width: float
+    thickness: float
+
+    kind = "box"
+
+    def _problem(self) -> str:
+        wrong = self._not_positive("height", "width", "thickness")
+        if not wrong and 2 * self.thickness >= min(self.height, self.width):
+            wrong = f"thickness = {self.thickness!r} leaves no hole; use RectangularSection"
+        return wrong
+
+    def data(self, nu: float) -> SectionData:
+        h, b, t = float(self.height), float(self.width), float(self.thickness)
+        hi, bi, hm, bm = h - 2 * t, b - 2 * t, h - t, b - t
+        A = h * b - hi * bi
+        J = 4 * (hm * bm) ** 2 * t / (2 * (hm + bm))
+        y, z = 0.5 * h, 0.5 * b
+        outline = np.array([[-y, -z], [0, -z], [y, -z], [y, 0], [y, z], [0, z], [-y, z], [-y, 0]])
+        flow = 1 / (2 * hm * bm * t)
+        along = np.array([[0, 0], [1, 0], [0, 0], [0, 1], [0, 0], [-1, 0], [0, 0], [0, -1]])
+        Iy, Iz = (h * b**3 - hi * bi**3) / 12, (b * h**3 - bi * hi**3) / 12
+        return SectionData(A, Iy, Iz, J, 2 * t * hm / A, 2 * t * bm / A, outline, flow * along)
+
+
+@checked_arguments
+@dataclass(frozen=True, eq=False)
+class ISection(BeamSection):
+    """Doubly symmetric I: ``height`` along y, flanges of ``width`` along z, thicknesses of ``web`` and ``flange`` [m].
+
+    height, width, web, flange: of the section.
+    J = Σ b t³/3 of the three plates; the shear areas are those of the web (y) and 5/6 of the flanges (z); warping is free.
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> beam = pp.ISection(0.1, 0.055, 0.0041, 0.0057, orientation=(0, 0, 1)).data(0.3)  # IPE 100 without its fillets
+    >>> round(beam.A * 1e4, 2), round(beam.Iz * 1e8, 1)
+    (9.9, 161.2)
+    """
+
+    height: float
+    width: float
+    web: float
+    flange: float
+
+    kind = "i"
+
+    def _problem(self) -> str:
+        wrong = self._not_positive("height", "width", "web", "flange")
+        if not wrong and (2 * self.flange >= self.height or self.web >= self.width):
+            wrong = "the flanges or the web fill the section; use RectangularSection"
+        return wrong
+
+    def data(self, nu: float) -> SectionData:
+        h, b, s, t = float(self.height), float(self.width), float(self.web), float(self.flange)
+        hi = h - 2 * t
+        A = 2 * b * t + hi * s
+        Iz, Iy = (b * h**3 - (b - s) * hi**3) / 12, (2 * t * b**3 + hi * s**3) / 12
+        J = (2 * b * t**3 + (h - t) * s**3) / 3
+        y, z, w, f = 0.5 * h, 0.5 * b, 0.5 * s, 0.5 * h - t
+        outline = np.array(
+            [[-y, -z], [-f, -z], [-f, -w], [0, -w], [f, -w], [f, -z], [y, -z], [y, 0], [y, z], [f, z], [f, w], [0, w], [-f, w],
+             [-f, z], [-y, z], [-y, 0]]
+        )  # fmt: skip
+        torsion = np.zeros((16, 2))
+        torsion[[3, 11], 0], torsion[[7, 15], 1] = (s / J, -s / J), (t / J, -t / J)
+        return SectionData(A, Iy, Iz, J, s * (h - t) / A, 5 / 6 * 2 * b * t / A, outline, torsion)
+
+
+@checked_arguments
+@dataclass(frozen=True, eq=False)
+class GeneralSection(BeamSection):
+    """Section by its properties, symmetric about y and z, so that its shear centre is its centroid.
+
+    area: m².  Iy, Iz: ∫z² dA, ∫y² dA, m⁴.  J: torsion constant, m⁴.  shear (2,): coefficients k_y, k_z of the shear areas k A,
+    zero for no shear deformation.  height, width: of the points along y and z where stress is given, m; by default those of the
+    rectangle with these second moments.  The shear stress of a torque T there is T r/J, r the distance from the axis.
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> section = pp.GeneralSection(2e-4, 1.6667e-9, 6.6667e-9, 4.577e-9, orientation=(0, 0, 1))  # that of 20 mm × 10 mm
+    >>> section.data(0.3).outline[2].round(6).tolist()
+    [0.01, -0.005]
+    """
+
+    area: float
+    Iy: float
+    Iz: float
+    J: float
+    shear: tuple[float, float] = (0.0, 0.0)
+    height: float | None = None
+    width: float | None = None
+
+    kind = "general"
+
+    def _problem(self) -> str:
+        if floats(self.shear, "section: shear").shape != (2,) or not min(self.shear) >= 0:
+            return f"shear: {shown(self.shear)}; give k_y and k_z, zero for no shear deformation"
+        return self._not_positive(
+            "area", "Iy", "Iz", "J", *(name for name in ("height", "width") if getattr(self, name) is not None)
+        )
+
+    def data(self, nu: float) -> SectionData:
+        y = 0.5 * (self.height or np.sqrt(12 * self.Iz / self.area))
+        z = 0.5 * (self.width or np.sqrt(12 * self.Iy / self.area))
+        outline = np.array([[-y, -z], [0, -z], [y, -z], [y, 0], [y, z], [0, z], [-y, z], [-y, 0]])
+        torsion = np.column_stack([-outline[:, 1], outline[:, 0]]) / self.J
+        ky, kz = (float(k) for k in self.shear)
+        return SectionData(self.area, self.Iy, self.Iz, self.J, ky, kz, outline, torsion)
+
+
+SECTIONS: dict[str, type[Section]] = {
+    each.kind: each for each in (RectangularSection, CircularSection, TubularSection, BoxSection, ISection, GeneralSection)
+}
