@@ -3,7 +3,8 @@
 Source: MuJoCo documentation, Computation, section Actuation model; XML reference, section actuator.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from flexmbs.errors import InputError
 from flexmbs.model.actuators import AffineActuator
 from flexmbs.model.forces import FrameForce, JointTorque
 from flexmbs.model.laws import Constant, TimeLaw, time_law
-from flexmbs.robots.imported import free_name
+from flexmbs.robots.imported import Report, free_name
 from flexmbs.robots.mjcf.document import ACTUATORS, Defaults
 from flexmbs.robots.mjcf.draft import Draft
 from flexmbs.robots.mjcf.tree import FREEDOMS
@@ -23,36 +24,29 @@ from flexmbs.robots.xml_tree import Element
 
 LAGS = ("filter", "filterexact")
 TARGETS = ("joint", "jointinparent", "tendon", "site", "cranksite", "body")
+OF_GENERAL = {"position": "fixed", "velocity": "fixed", "damper": "affine"}  # gains of <general> that shortcuts go on from
 EXTRA = ("delay", "armature", "damping")  # of actuators, not read
 
 
-class Actuator:
-    """Gains and ranges, as its default class and its own element set them one after the other."""
+class Gains:
+    """What an actuator makes of its command; a shortcut such as <position> replaces what another one has set."""
 
     def __init__(self) -> None:
+        self.kind = "general"
         self.gain, self.bias, self.lag = np.array([1.0, 0.0, 0.0]), np.zeros(3), 0.0
-        self.gain_kind, self.bias_kind, self.dynamics, self.kind = "fixed", "none", "none", "general"
-        self.gear = np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
-        self.dampratio, self.inherited = False, 0.0
-        self.ranges: dict[str, tuple[bool | None, np.ndarray | None]] = {"ctrl": (None, None), "force": (None, None)}
+        self.gain_kind, self.bias_kind, self.dynamics = "fixed", "none", "none"
+        self.dampratio, self.inherited, self.other = False, 0.0, ""
 
-    def take(self, given: Given) -> None:
-        """The attributes of an element of this kind."""
+    def taken(self, given: Given) -> "Gains":
+        """These with the attributes of an element of this kind."""
         self.kind = given.element.tag
-        self.gear = given.numbers("gear", tuple(self.gear), 1)
         self.inherited = given.number("inheritrange", self.inherited)
-        for key, (limited, bounds) in self.ranges.items():
-            own = given.numbers(f"{key}range", (0.0, 0.0)) if f"{key}range" in given else bounds
-            self.ranges[key] = (given.switch(f"{key}limited", limited), own)
         shape = getattr(self, f"_{self.kind}", None)
-        if shape is not None:
+        if shape is None:
+            self.other = self.kind
+        else:
             shape(given)
-
-    def range(self, key: str, autolimits: bool) -> tuple[float, float]:
-        """Bounds, infinite without."""
-        limited, bounds = self.ranges[key]
-        limited = (autolimits and bounds is not None) if limited is None else limited
-        return (float(bounds[0]), float(bounds[1])) if limited and bounds is not None else (-np.inf, np.inf)
+        return self
 
     def _general(self, given: Given) -> None:
         self.gain_kind, self.bias_kind = given.text("gaintype", self.gain_kind), given.text("biastype", self.bias_kind)
@@ -61,7 +55,7 @@ class Actuator:
         self.lag = float(_three(given, "dynprm", np.array([self.lag or 1.0, 0.0, 0.0]))[0])
 
     def _motor(self, given: Given) -> None:
-        self.gain, self.gain_kind, self.bias_kind, self.dynamics = np.array([1.0, 0.0, 0.0]), "fixed", "none", "none"
+        pass
 
     def _position(self, given: Given) -> None:
         kp = given.number("kp", self.gain[0])
@@ -72,21 +66,20 @@ class Actuator:
         if "timeconst" in given:
             self.lag = given.number("timeconst", 0.0)
             self.dynamics = "filterexact" if self.lag > 0.0 else "none"
-        self.gain_kind, self.bias_kind = "fixed", "affine"
+        self.bias_kind = "affine"
 
     def _velocity(self, given: Given) -> None:
         kv = given.number("kv", self.gain[0])
-        self.gain[0], self.bias = kv, np.array([0.0, 0.0, -kv])
-        self.gain_kind, self.bias_kind, self.dynamics = "fixed", "affine", "none"
+        self.gain[0], self.bias[2], self.bias_kind = kv, -kv, "affine"
 
     def _damper(self, given: Given) -> None:
-        self.gain, self.gain_kind, self.bias_kind = np.array([0.0, 0.0, -given.number("kv", 0.0)]), "affine", "none"
-        self.dynamics = "none"
+        self.gain = np.array([0.0, 0.0, -given.number("kv", -self.gain[2])])
+        self.gain_kind = "affine"
 
     def why_not(self) -> str:
         """Why it has no place in a model, "" if it has."""
-        if self.kind not in ("general", "motor", "position", "velocity", "damper"):
-            return f"is a {self.kind}"
+        if self.other:
+            return f"is a {self.other}" if self.other == self.kind else f"has the defaults of a {self.other}"
         if self.dynamics not in ("none", *LAGS):
             return f"has dynamics '{self.dynamics}'"
         if self.gain_kind not in ("fixed", "affine") or self.bias_kind not in ("none", "affine"):
@@ -98,6 +91,70 @@ class Actuator:
         return ""
 
 
+def gains_of(classes: Sequence[Sequence[Element]], element: Element, report: Report) -> Gains:
+    """The gains of an actuator with the defaults of its class, whose outermost class is the first.
+
+    <general> goes on from what its class has, by whatever element; a shortcut from the innermost class whose last element is the
+    same shortcut, or a <general> with such a gain, or anew.
+    """
+    states: list[Gains] = []  # the innermost first
+    for defaults in classes:
+        state = deepcopy(states[0]) if states else Gains()
+        for each in defaults:
+            state = _begun(each.tag, [state, *states]).taken(Given(each, each.attributes, report))
+        states.insert(0, state)
+    return _begun(element.tag, states).taken(Given(element, element.attributes, report))
+
+
+def _begun(kind: str, states: Sequence[Gains]) -> Gains:
+    """What an element of a kind goes on from."""
+    if kind == "general":
+        return deepcopy(states[0])
+    for state in states:
+        if state.kind == kind:
+            return deepcopy(state)
+        if state.kind == "general" and state.gain_kind == OF_GENERAL.get(kind):
+            return _of_general(kind, state)
+    return Gains()
+
+
+def _of_general(kind: str, state: Gains) -> Gains:
+    """What a shortcut takes from the gains of <general>."""
+    found = Gains()
+    found.inherited, found.other = state.inherited, state.other
+    if kind == "damper":
+        found.gain[2] = state.gain[2]
+        return found
+    found.gain[0] = state.gain[0]
+    if kind == "position":
+        found.bias[2] = state.bias[2]
+        if state.dynamics == "filterexact":
+            found.dynamics, found.lag = state.dynamics, state.lag
+    return found
+
+
+class Actuator:
+    """Gear and ranges, as its default class and its own element set them one after the other, and gains."""
+
+    def __init__(self, gains: Gains, elements: Sequence[Element], report: Report) -> None:
+        self.gains, self.gear = gains, np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+        self.ranges: dict[str, tuple[bool | None, np.ndarray | None]] = {"ctrl": (None, None), "force": (None, None)}
+        self.group = 0
+        for element in elements:
+            given = Given(element, element.attributes, report)
+            self.gear = given.numbers("gear", tuple(self.gear), 1)
+            self.group = int(given.number("group", self.group))
+            for key, (limited, bounds) in self.ranges.items():
+                own = given.numbers(f"{key}range", (0.0, 0.0)) if f"{key}range" in given else bounds
+                self.ranges[key] = (given.switch(f"{key}limited", limited), own)
+
+    def range(self, key: str, autolimits: bool) -> tuple[float, float]:
+        """Bounds, infinite without."""
+        limited, bounds = self.ranges[key]
+        limited = (autolimits and bounds is not None) if limited is None else limited
+        return (float(bounds[0]), float(bounds[1])) if limited and bounds is not None else (-np.inf, np.inf)
+
+
 def _three(given: Given, key: str, old: np.ndarray) -> np.ndarray:
     """The first three of the numbers of an attribute."""
     if key not in given:
@@ -107,12 +164,17 @@ def _three(given: Given, key: str, old: np.ndarray) -> np.ndarray:
 
 
 def add_actuators(
-    draft: Draft, section: Element, defaults: Defaults, commands: Mapping[str, Any], start: np.ndarray, known: dict[str, TimeLaw]
-) -> None:
-    """Forces of the actuators; ``known``: commands by name so far, those of ``start`` where none is given."""
+    draft: Draft, section: Element, defaults: Defaults, commands: Mapping[str, Any], start: np.ndarray, known: dict[str, TimeLaw],
+    off: set[str], disabled: set[int],
+) -> None:  # fmt: skip
+    """Forces of the actuators; ``known``: commands by name so far, those of ``start`` where none is given; ``off``, ``disabled``:
+    flags and groups that the file disables."""
     for element in section.children:
         name = element.attributes.get("name") or free_name(f"actuator {len(known) + 1}", known)
         at = len(known)
+        if name in known:
+            draft.report.problem(element, f"actuator {shown(name)} is defined twice; rename one")
+            continue
         try:
             known[name] = command = time_law(commands.get(name, float(start[at]) if at < len(start) else 0.0))
         except ValueError as error:
@@ -120,14 +182,14 @@ def add_actuators(
         if element.tag not in ACTUATORS:
             draft.report.note(f"actuator '{name}' ({element.tag})")
             continue
-        actuator = Actuator()
-        around = defaults.name_of(element, "main")
-        steps = (*defaults.actuators[around], element)
-        for step in steps:
-            actuator.take(Given(step, step.attributes, draft.report))
+        classes = defaults.actuators[defaults.name_of(element, "main")]
+        steps = [*(each for defaults_of_one in classes for each in defaults_of_one), element]
+        actuator = Actuator(gains_of(classes, element, draft.report), steps, draft.report)
+        if actuator.group in disabled:
+            continue
         extra = [key for key in EXTRA for step in steps if step.attributes.get(key, "").strip("0. ")]
-        why = actuator.why_not() or (f"has {extra[0]}" if extra else "")
-        why = why or _attach(draft, actuator, Given(element, element.attributes, draft.report), name, command)
+        why = actuator.gains.why_not() or (f"has {extra[0]}" if extra else "")
+        why = why or _attach(draft, actuator, Given(element, element.attributes, draft.report), name, command, off)
         if why:
             draft.report.note(f"actuator '{name}' {why}")
     for name in commands:
@@ -135,21 +197,22 @@ def add_actuators(
             raise InputError(f"commands: no actuator {shown(name)}; {close_names(str(name), known)}")
 
 
-def _attach(draft: Draft, actuator: Actuator, given: Given, name: str, command: TimeLaw) -> str:
+def _attach(draft: Draft, actuator: Actuator, given: Given, name: str, command: TimeLaw, off: set[str]) -> str:
     """Add the force of an actuator; why not, if it is left out."""
     target = next((key for key in TARGETS if key in given), "")
     aim = given.text(target)
-    command = _within(command, actuator, given, draft)
-    if actuator.gain_kind == "affine" and actuator.gain[1:].any():
+    command = command if "clampctrl" in off else _within(command, actuator, given, draft)
+    gains = actuator.gains
+    if gains.gain_kind == "affine" and gains.gain[1:].any():
         if not isinstance(command, Constant):
             return "has a gain that depends on the motion; give it a constant command"
-        actuator.bias = actuator.bias * (actuator.bias_kind == "affine") + np.array([0.0, *actuator.gain[1:]]) * command.value
-        actuator.bias_kind = "affine"
-    if actuator.bias_kind == "none":
-        actuator.bias = np.zeros(3)
+        gains.bias = gains.bias * (gains.bias_kind == "affine") + np.array([0.0, *gains.gain[1:]]) * command.value
+        gains.bias_kind = "affine"
+    if gains.bias_kind == "none":
+        gains.bias = np.zeros(3)
     if target == "joint":
         return _on_joint(draft, actuator, aim, name, command)
-    if actuator.bias[1:].any():
+    if gains.bias[1:].any():
         return f"feeds back the motion of its {target}"
     if target == "tendon":
         return _on_tendon(draft, actuator, aim, name, command)
@@ -161,9 +224,10 @@ def _attach(draft: Draft, actuator: Actuator, given: Given, name: str, command: 
 def _within(command: TimeLaw, actuator: Actuator, given: Given, draft: Draft) -> TimeLaw:
     """The command, a constant one within its range."""
     low, high = actuator.range("ctrl", draft.compiler.autolimits)
-    if actuator.inherited > 0.0 and (found := draft.tree.joint(given.text("joint"))):
+    inherited, own = actuator.gains.inherited, actuator.ranges["ctrl"][1] is not None
+    if inherited > 0.0 and not own and (found := draft.tree.joint(given.text("joint"))):
         a, b = found[1].given.numbers("range", (0.0, 0.0)) * found[1].unit
-        low, high = (0.5 * (a + b) + sign * actuator.inherited * 0.5 * (b - a) for sign in (-1.0, 1.0))
+        low, high = (0.5 * (a + b) + sign * inherited * 0.5 * (b - a) for sign in (-1.0, 1.0))
     if isinstance(command, Constant):
         return Constant(min(max(command.value, low), high))
     if np.isfinite((low, high)).any():
@@ -175,10 +239,11 @@ def _law(actuator: Actuator, draft: Draft, factor: float, command: TimeLaw, ref:
     """factor · force, with its length factor · q."""
     low, high = actuator.range("force", draft.compiler.autolimits)
     bounds = sorted((factor * low, factor * high)) if factor else (-np.inf, np.inf)
-    b0, b1, b2 = actuator.bias
+    gains = actuator.gains
+    b0, b1, b2 = gains.bias
     return AffineActuator(
-        command, gain=factor * actuator.gain[0], bias=factor * (b0 + b1 * factor * ref), k=-factor * factor * b1,
-        c=-factor * factor * b2, lag=actuator.lag if actuator.dynamics in LAGS else 0.0, lower=bounds[0], upper=bounds[1],
+        command, gain=factor * gains.gain[0], bias=factor * (b0 + b1 * factor * ref), k=-factor * factor * b1,
+        c=-factor * factor * b2, lag=gains.lag if gains.dynamics in LAGS else 0.0, lower=bounds[0], upper=bounds[1],
     )  # fmt: skip
 
 
@@ -209,10 +274,10 @@ def _on_tendon(draft: Draft, actuator: Actuator, aim: str, name: str, command: T
 def _on_site(draft: Draft, actuator: Actuator, aim: str, name: str, command: TimeLaw) -> str:
     if aim not in draft.refs or not draft.tree.site(aim):
         return f"acts on site '{aim}', which is not in the file"
-    if not isinstance(command, Constant) or actuator.dynamics in LAGS:
+    if not isinstance(command, Constant) or actuator.gains.dynamics in LAGS:
         return "acts on a site with a command that changes"
     low, high = actuator.range("force", draft.compiler.autolimits)
-    wrench = actuator.gear * min(max(actuator.gain[0] * command.value + actuator.bias[0], low), high)
+    wrench = actuator.gear * min(max(actuator.gains.gain[0] * command.value + actuator.gains.bias[0], low), high)
     force, torque = tuple(wrench[:3]), tuple(wrench[3:])
     draft.add(FrameForce(draft.name("forces", item_name(name)), draft.refs[aim], force=force, torque=torque, axes="follower"))
     return ""

@@ -15,12 +15,13 @@ from flexmbs.model.fields import switch
 from flexmbs.model.joints import Joint
 from flexmbs.robots.imported import Imported, Report
 from flexmbs.robots.mjcf.actuators import add_actuators
+from flexmbs.robots.mjcf.attributes import note_unread
 from flexmbs.robots.mjcf.document import Defaults, read_document
 from flexmbs.robots.mjcf.draft import Draft, add_gravity_compensation, add_joints, add_passive
 from flexmbs.robots.mjcf.equalities import add_equalities, read_tendons
 from flexmbs.robots.mjcf.tree import read_tree
 from flexmbs.robots.mjcf.values import Given, compiler_of, quaternion_rotation
-from flexmbs.robots.xml_tree import Element
+from flexmbs.robots.xml_tree import Element, numbers
 
 DOWN = (0.0, 0.0, -9.81)
 FLUID = ("density", "viscosity", "wind")
@@ -38,7 +39,8 @@ def from_mujoco(
     springs, dampers, armature, friction and gravity compensation, actuators (general, motor, position, velocity, damper) with
     ranges and lag, equality constraints of bodies, joints and fixed tendons; default classes, frames and included files. A
     coordinate is qpos − ref. Equality constraints hold exactly, friction is that of `JointFriction`. What a file
-    has beyond that (contacts of geoms, spatial tendons, muscles, fluids) is named by ``notes`` and one `ModelWarning`.
+    has beyond that (contacts of geoms, spatial tendons, muscles, fluids, attributes that are not read or misspelt) is named by
+    ``notes`` and one `ModelWarning`.
 
     keyframe: name or number of the one whose positions, velocities and commands are the initial ones.  commands: laws of time or
     numbers by actuator; otherwise those of the keyframe, or zero.  limits: whether limits of joints become `JointLimit` contacts.
@@ -62,6 +64,9 @@ def from_mujoco(
     options = _options(root, report)
     off = {key for flag in _elements(root, "option", "flag") for key, value in flag.attributes.items() if value == "disable"}
     gravity = np.zeros(3) if "gravity" in off else options.vector("gravity", DOWN)
+    if "passive" in off:  # of versions before 3.4
+        off |= {"spring", "damper"}
+    disabled = {int(each) for each in numbers(options.text("actuatorgroupdisable"))}
     draft = Draft(read_tree(root, defaults, compiler, report), compiler, report)
     for body in draft.tree.bodies:
         add_joints(draft, body)
@@ -78,7 +83,9 @@ def from_mujoco(
     known: dict[str, Any] = {}
     start = np.zeros(0) if key is None else key.numbers("ctrl", (0.0,) * len(key.text("ctrl").split()), 0)
     for section in [] if "actuation" in off else root.all("actuator"):
-        add_actuators(draft, section, defaults, given_commands, start, known)
+        add_actuators(draft, section, defaults, given_commands, start, known, off, disabled)
+    if key is not None and len(start) > len(known) and "actuation" not in off:
+        key.problem(f"ctrl: has {len(start)} numbers for {len(known)} actuators")
     _note_rest(root, options, draft, limits=limits)
     if not report.problems:
         model = draft.model(root.attributes.get("model") or path.stem, gravity)
@@ -104,6 +111,7 @@ def _options(root: Element, report: Report) -> Given:
 def _note_rest(root: Element, options: Given, draft: Draft, *, limits: bool) -> None:
     """What has no place in the model, by the number of its elements."""
     report = draft.report
+    note_unread(root, report)
     if draft.tree.touching > 1:
         report.note(f"contacts between {draft.tree.touching} geoms; add those that matter, such as fm.SpherePlane")
     if draft.limits and not limits:
@@ -111,6 +119,9 @@ def _note_rest(root: Element, options: Given, draft: Draft, *, limits: bool) -> 
     fluid = [key for key in FLUID if key in options and options.text(key).strip("0. ")]
     if fluid and (draft.tree.fluid_shapes or fluid != ["wind"]):
         report.note(f"forces of a fluid (option {', '.join(fluid)})")
+    pairs = len(_elements(root, "contact", "pair"))
+    if pairs:
+        report.note(f"{pairs} contact pairs; add those that matter, such as fm.SpherePlane")
     for tag, what in LEFT_OUT.items():
         if any(section.children for section in root.all(tag)):
             report.note(what)
@@ -161,8 +172,14 @@ def _rest(place: np.ndarray, joint: Joint, kind: str, ref: float) -> np.ndarray:
 def from_mujoco_coordinates(kind: str, ref: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Coordinates and velocities of a joint here from MuJoCo's: a free one has its velocity in world axes there."""
     if kind == "ball":
-        return q / np.linalg.norm(q), v
+        return _unit(q), v
     if kind == "free":
-        quat = q[3:] / np.linalg.norm(q[3:])
+        quat = _unit(q[3:])
         return np.concatenate([q[:3], quat]), np.concatenate([quaternion_rotation(quat).T @ v[:3], v[3:]])
     return q - ref, v
+
+
+def _unit(quat: np.ndarray) -> np.ndarray:
+    """A quaternion of length one; that of no rotation for zero."""
+    length = float(np.linalg.norm(quat))
+    return quat / length if length > 0.0 else np.array([1.0, 0.0, 0.0, 0.0])

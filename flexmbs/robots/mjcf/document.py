@@ -60,7 +60,7 @@ class Defaults:
     def __init__(self, root: Element, report: Report) -> None:
         self.report = report
         self.classes: dict[str, dict[str, dict[str, str]]] = {MAIN: {}}
-        self.actuators: dict[str, list[Element]] = {MAIN: []}
+        self.actuators: dict[str, tuple[list[Element], ...]] = {MAIN: ([],)}  # of the outermost class first
         for section in root.all("default"):
             main = section.attributes.get("class", MAIN)
             self.classes.setdefault(main, self.classes[MAIN])
@@ -71,7 +71,7 @@ class Defaults:
         known = self.classes[name]
         for element in section.children:
             if element.tag in ACTUATORS:
-                self.actuators[name].append(element)
+                self.actuators[name][-1].append(element)
             elif element.tag != "default":
                 known[element.tag] = merged(known.get(element.tag, {}), element.attributes)
         for nested in section.all("default"):
@@ -80,7 +80,7 @@ class Defaults:
                 self.report.problem(nested, f"default class {shown(inner)} has no name of its own; name each class once")
                 continue
             self.classes[inner] = {tag: dict(each) for tag, each in known.items()}
-            self.actuators[inner] = list(self.actuators[name])
+            self.actuators[inner] = (*map(list, self.actuators[name]), [])  # as they are here
             self._fill(inner, nested)
 
     def of(self, element: Element, around: str, tag: str = "") -> dict[str, str]:

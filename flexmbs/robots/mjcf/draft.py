@@ -162,7 +162,7 @@ def add_passive(draft: Draft, body: MjBody, joint: MjJoint, off: set[str], *, li
             use = draft.coordinates[joint.name]
             name = draft.name("contacts", item_name(joint.name))
             draft.add(JointLimit(name, use.joint, lower=found[0], upper=found[1], coordinate=use.coordinate))
-    elif given.switch("limited", None) and FREEDOMS[joint.kind] == 3:
+    elif joint.limited(draft.compiler) and FREEDOMS[joint.kind] == 3 and "limit" not in off:
         draft.report.note(f"joint '{joint.name}': limit of a ball joint")
 
 

@@ -12,7 +12,7 @@ from flexmbs.model.joints import Fixed, Spherical
 from flexmbs.robots.mjcf.document import MAIN, Defaults
 from flexmbs.robots.mjcf.draft import Draft
 from flexmbs.robots.mjcf.tree import FREEDOMS, MjBody
-from flexmbs.robots.mjcf.values import HERE, Given, Pose, quaternion_rotation
+from flexmbs.robots.mjcf.values import Given, Pose, quaternion_rotation
 from flexmbs.robots.urdf_read import item_name
 from flexmbs.robots.xml_tree import Element
 
@@ -73,6 +73,7 @@ def add_equalities(draft: Draft, section: Element, defaults: Defaults) -> list[s
 def _closing(draft: Draft, given: Given, name: str) -> list[str]:
     """A spherical joint (connect) or a fixed one (weld) between two bodies, where they are at qpos0 if not stated."""
     weld = given.element.tag == "weld"
+    turns = not weld or given.number("torquescale", 1.0) == 0.0
     ends = _sites(draft, given) if "site1" in given else _bodies(draft, given, weld)
     if ends is None:
         return []
@@ -82,7 +83,7 @@ def _closing(draft: Draft, given: Given, name: str) -> list[str]:
         return []
     name = draft.name("joints", name)
     parent, child = draft.frame(first, a, f"{name} joint"), draft.frame(second, b, f"{name} joint")
-    draft.add((Fixed if weld else Spherical)(name, parent, child))
+    draft.add((Spherical if turns else Fixed)(name, parent, child))
     return [name]
 
 
@@ -106,7 +107,8 @@ def _bodies(draft: Draft, given: Given, weld: bool) -> tuple[tuple[MjBody, Pose]
     if weld:
         if relpose[3:].any():
             between = Pose(quaternion_rotation(relpose[3:]), relpose[:3])
-        return (first, between), (second, HERE)
+        at = Pose(np.eye(3), anchor)  # in body 2; it matters where torquescale is 0
+        return (first, between.then(at)), (second, at)
     place = Pose(np.eye(3), anchor)
     return (first, place), (second, Pose(between.R.T, between.R.T @ (anchor - between.o)))
 

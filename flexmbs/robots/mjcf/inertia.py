@@ -33,8 +33,8 @@ def explicit(given: Given, compiler: Compiler) -> Lump:
         R, J = np.eye(3), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     else:
         R, J = rotation_of(given, compiler), np.diag(given.numbers("diaginertia", (0.0,) * 3))
-    if mass < 0.0:
-        given.problem(f"mass: must be >= 0, not {mass:g}")
+    if mass < 0.0 or "mass" not in given:
+        given.problem(f"mass: must be >= 0, not {mass:g}" if "mass" in given else "mass: is missing")
     return Lump(mass, com, R @ J @ R.T)
 
 

@@ -28,11 +28,14 @@ class MjJoint(NamedTuple):
     given: Given
     unit: float  # rad of one unit of angle in the file; 1 for lengths
 
+    def limited(self, compiler: Compiler) -> bool:
+        """Whether its range counts."""
+        limited = self.given.switch("limited", None)
+        return compiler.autolimits and "range" in self.given if limited is None else limited
+
     def limits(self, compiler: Compiler) -> tuple[float, float] | None:
         """Lower and upper limit of q − ref; None without limits."""
-        limited = self.given.switch("limited", None)
-        limited = (compiler.autolimits and "range" in self.given) if limited is None else limited
-        if not limited or FREEDOMS[self.kind] > 1:
+        if not self.limited(compiler) or FREEDOMS[self.kind] > 1:
             return None
         low, high = self.given.numbers("range", (0.0, 0.0)) * self.unit - self.ref
         if not low < high:
@@ -156,7 +159,7 @@ class _TreeReader:
         if around not in self.defaults.classes:
             self.report.problem(element, f"childclass: there is no default class {shown(around)}")
             around = MAIN
-        if len(self.tree.bodies) > 1 and given.switch("mocap", False):
+        if given.switch("mocap", False):
             self.report.note(f"body {shown(element.attributes.get('name', ''))} is moved by mocap; it stands at its place")
         name = self.name(element, "body")
         body = MjBody(name, parent, frame.then(pose_of(given, self.compiler)), given)
@@ -165,12 +168,13 @@ class _TreeReader:
         inertial = element.first("inertial")
         body.counts = self.compiler.from_geoms is True or (self.compiler.from_geoms is None and inertial is None)
         self.fill(body, element, around, HERE, geoms)
-        if body.counts:
-            lump = joined(geoms)
-        else:
-            lump = explicit(Given(inertial, inertial.attributes, self.report), self.compiler) if inertial else None
+        lump = joined(geoms) if body.counts else None
+        if lump is None and inertial is not None:
+            lump = explicit(Given(inertial, inertial.attributes, self.report), self.compiler)
         if lump or max(self.compiler.least_mass, self.compiler.least_inertia) > 0.0:
-            body.lump = bounded(lump or Lump(0.0, np.zeros(3), np.zeros((3, 3))), self.compiler)
+            # where MuJoCo has no inertia to take it from: as far from the body frame as that is from its parent
+            nothing = Lump(0.0, given.vector("pos"), np.zeros((3, 3)))
+            body.lump = bounded(lump or nothing, self.compiler)
 
     def geom(self, body: MjBody, given: Given, frame: Pose, geoms: list[Lump]) -> None:
         """The inertia of a geom, where it counts."""
