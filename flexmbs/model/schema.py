@@ -65,7 +65,7 @@ TYPES: dict[str, Schema] = {  # by the type that a declaration states, without u
     "law": {"anyOf": [NUMBER, FUNCTION, family("law")]}, "contact law": family("contact law"),
     "motions": {"type": "array", "items": family("motion"), "minItems": 1},
     "controller": family("controller"), "path of coordinates": family("path of coordinates"), "robot": family("robot"),
-    "list of links": {"type": "array", "items": family("link"), "minItems": 1},
+    "list of links": {"type": "array", "items": family("link")},
     "list of rotors": {"type": "array", "items": family("rotor")},
 }  # fmt: skip
 IN_MEMORY = "FlexibleBodyData"  # what a file cannot hold

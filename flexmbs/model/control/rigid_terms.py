@@ -133,8 +133,6 @@ class RigidTerms(Declaration):
     @model_validator(mode="after")
     def _in_order(self) -> Self:
         n = len(self.links)
-        if not n:
-            raise NestedError([Problem(("links",), "is empty; give one link or more")])
         problems = [
             Problem(("links", str(k), "parent"), f"must be below its own number {k}, not {link.parent}")
             for k, link in enumerate(self.links) if link.parent >= k
