@@ -68,6 +68,7 @@ from .model.forces import JointTorque as JointTorque
 from .model.forces import PinFriction as PinFriction
 from .model.forces import PointSpring as PointSpring
 from .model.forces import RobotControl as RobotControl
+from .model.forces import Transmission as Transmission
 from .model.forces import UserForce as UserForce
 from .model.forces import UserFriction as UserFriction
 from .model.forces import UserJointForces as UserJointForces

@@ -186,10 +186,32 @@ def joint_force(system, work, t, here, f, slopes):
 
 
 @part
+def transmitted_motion(system, work, f, here):
+    """(x, v) of the combination Σ aᵢ βᵢ on which force f acts"""
+    rows = system.forces.joints
+    x = 0.0
+    v = 0.0
+    for a in range(rows.n[f]):
+        own_x, own_v = coordinate_at(system, work, joints_place(rows, f, a), here)
+        x += rows.factor[f, a] * own_x
+        v += rows.factor[f, a] * own_v
+    return x, v
+
+
+@part
 def joints_law(system, work, f, here, t):
-    """τ (n) of force f on n coordinates, and their dissipative parts (n), into work.laws.out, its arguments into work.laws.x."""
+    """τ (n) of force f on n coordinates into work.joints_force, rates of its force states into work.force_rate. Returns its power
+    (W), elastic and dissipated."""
     rows, workspace = system.forces.joints, work.laws
     n = rows.n[f]
+    if rows.combined[f] == 1:
+        x, v = transmitted_motion(system, work, f, here)
+        give_states(rows.law, f, here.z, workspace.x, 3)
+        tau, loss = scalar_law(system, work, rows, f, (t, x, v))
+        take_rates(rows.law, f, workspace.out, 2, work.force_rate)
+        for a in range(n):
+            work.joints_force[f, a] = rows.factor[f, a] * tau
+        return (tau - loss) * v, -loss * v
     workspace.x[0] = t
     for a in range(n):
         x, v = coordinate_at(system, work, joints_place(rows, f, a), here)
@@ -197,11 +219,20 @@ def joints_law(system, work, f, here, t):
         workspace.x[1 + n + a] = v
     give_states(rows.law, f, here.z, workspace.x, 1 + 2 * n)
     joints_value(system, work, f, n)
+    take_rates(rows.law, f, workspace.out, 2 * n, work.force_rate)
+    power = 0.0
+    lost = 0.0
+    for a in range(n):
+        tau, loss, v = workspace.out[a], workspace.out[n + a], workspace.x[1 + n + a]
+        work.joints_force[f, a] = tau
+        power += (tau - loss) * v
+        lost -= loss * v
+    return power, lost
 
 
 @part
 def joints_value(system, work, f, n):
-    """The same of the arguments that are there"""
+    """out of the law of force f for the arguments in work.laws.x"""
     rows, workspace = system.forces.joints, work.laws
     given_values(rows.law, f, system.laws, workspace, work.io, 1 + 2 * n)
     call_law(rows.law.kernel_index[f], rows.value[f], workspace, 2 * n + rows.law.n_states[f], 0.0)
@@ -209,27 +240,32 @@ def joints_value(system, work, f, n):
 
 @called
 def joints_forces(system, work, t, here, slopes):
-    """Generalized forces τ(t, β, η, z) (N, N m) on several joint coordinates that depend on all of them (theory, section 39)."""
-    rows, workspace = system.forces.joints, work.laws
+    """Generalized forces (N, N m) on several joint coordinates, τᵢ(t, β, η, z) of all of them or aᵢ τ(t, Σ aⱼ βⱼ, Σ aⱼ ηⱼ, z)
+    (theory, section 39)."""
+    rows = system.forces.joints
     for f in range(rows.n.shape[0]):
-        n = rows.n[f]
-        joints_law(system, work, f, here, t)
-        take_rates(rows.law, f, workspace.out, 2 * n, work.force_rate)
-        for a in range(n):
-            tau, loss, v = workspace.out[a], workspace.out[n + a], workspace.x[1 + n + a]
-            work.power[POWER_FORCES] += (tau - loss) * v
-            work.power[POWER_LOSS] -= loss * v
-            apply_at(system, work, joints_place(rows, f, a), here, tau)
+        power, lost = joints_law(system, work, f, here, t)
+        work.power[POWER_FORCES] += power
+        work.power[POWER_LOSS] += lost
         if slopes:
-            joints_slopes(system, work, f)
+            joints_slopes(system, work, f, here, t)
+        for a in range(rows.n[f]):
+            apply_at(system, work, joints_place(rows, f, a), here, work.joints_force[f, a])
 
 
 @part
-def joints_slopes(system, work, f):
-    """−∂τᵢ/∂xᵢ and −∂τᵢ/∂vᵢ of force f on several coordinates, from the law itself or by central differences."""
+def joints_slopes(system, work, f, here, t):
+    """−∂τᵢ/∂βᵢ and −∂τᵢ/∂ηᵢ of force f on several coordinates, from the law itself or by central differences."""
     rows, workspace, slope = system.forces.joints, work.laws, work.joints_slope
     n = rows.n[f]
-    if rows.law.has_slopes[f] == 1:
+    if rows.combined[f] == 1:
+        x, v = transmitted_motion(system, work, f, here)
+        kx, kv = scalar_slopes(system, work, rows, f, (t, x, v), -1.0)
+        for a in range(n):
+            square = rows.factor[f, a] * rows.factor[f, a]
+            slope[f, a, 0] = square * kx
+            slope[f, a, 1] = square * kv
+    elif rows.law.has_slopes[f] == 1:
         call_law(rows.law.kernel_index[f], rows.value[f], workspace, 2 * n, 1.0)
         for a in range(n):
             slope[f, a, 0] = workspace.out[a]

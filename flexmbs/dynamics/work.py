@@ -116,6 +116,7 @@ def unconnected(system: System, beta: np.ndarray | None = None) -> Work:
         factor=z(len(system.couplers.terms.factor)), drive_rate=z(nc), slopes=z((n_couplings, 12, 6)),
         coupling=_pairs(couplings.a, couplings.b, couplings.top, n_cuts + len(system.couplers.row) + np.arange(n_couplings)),
         joint_slope=z((len(system.forces.joint.body), 2)), joints_slope=z((*system.forces.joints.body.shape, 2)),
+        joints_force=z(system.forces.joints.body.shape),
         loads=_loads(system),
         contact=ContactState(
             pair=_pairs(contacts.a, contacts.b, to_root, to_root), factor=z(len(contacts.terms.factor)),

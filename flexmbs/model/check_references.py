@@ -9,7 +9,7 @@ import numpy as np
 from flexmbs.declaration import Problem, close_names
 from flexmbs.model.contacts import Contact
 from flexmbs.model.couplings import ConstantCoupling, Coupling
-from flexmbs.model.forces import Force, OnJoints, WheelCreep
+from flexmbs.model.forces import Force, OnSeveral, WheelCreep
 from flexmbs.model.frames import GROUND, FrameRef, frames_used
 from flexmbs.model.item import CoordinateUse, Item
 from flexmbs.model.motions import Motion
@@ -48,8 +48,8 @@ def reference_problems(model: "ModelData", frames: FrameNames, unread: Set[str] 
             yield Problem(("cuts",), f"no joint '{cut}'; {close_names(cut, model.joints)}")
     yield from _driven_twice(model)
     yield from rotor_problems(model)
-    on_several = [force for force in model.forces.values() if isinstance(force, OnJoints)]
-    coupled: list[Coupling | Contact | OnJoints] = [*model.couplings.values(), *model.contacts.values(), *on_several]
+    on_several = [force for force in model.forces.values() if isinstance(force, OnSeveral)]
+    coupled: list[Coupling | Contact | OnSeveral] = [*model.couplings.values(), *model.contacts.values(), *on_several]
     wrong = [problem for each in coupled for problem in _coupling_problems(each, model.joints, unread)]
     yield from wrong or _dependent_couplings(model)
 
@@ -105,7 +105,7 @@ def _coordinate_problems(item: Item, use: CoordinateUse, joints: "dict[str, Join
 
 
 def _coupling_problems(
-    coupling: "Coupling | Contact | OnJoints", joints: "Mapping[str, Joint]", unread: Set[str]
+    coupling: "Coupling | Contact | OnSeveral", joints: "Mapping[str, Joint]", unread: Set[str]
 ) -> Iterator[Problem]:
     """Coordinates of a coupling or force that do not exist, are ambiguous, of the wrong kind, or named twice."""
     seen: dict[CoordinateUse, str] = {}

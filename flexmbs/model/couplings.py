@@ -89,6 +89,7 @@ def few_coordinates(value: object) -> tuple[str, ...]:
 
 
 Coordinates = Annotated[Any, BeforeValidator(few_coordinates)]
+Factors = Annotated[Any, BeforeValidator(factor_table)]
 AnyCoordinates = Annotated[Any, BeforeValidator(coordinate_names)]
 
 
@@ -166,7 +167,7 @@ class LinearCoupling(ConstantCoupling, kind="linear"):
     [-0.02]
     """
 
-    factors: Annotated[Any, BeforeValidator(factor_table)] = dataclasses.field(kw_only=False)
+    factors: Factors = dataclasses.field(kw_only=False)
 
     @property
     def terms(self) -> tuple[Term, ...]:

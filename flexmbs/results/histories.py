@@ -175,7 +175,7 @@ def with_joint_forces(system, work, k, t, here, wrench):
                 if not evaluated:
                     joints_law(system, work, j, here, t)
                 evaluated = True
-                wrench = _with_effort(work, k, several.v[j, a], work.laws.out[a], wrench)
+                wrench = _with_effort(work, k, several.v[j, a], work.joints_force[j, a], wrench)
     for j in range(system.rotors.cut.shape[0]):
         if system.rotors.cut[j] == k:
             wrench = _with_effort(work, k, system.rotors.v[j], -work.rotor.load[j, 0], wrench)

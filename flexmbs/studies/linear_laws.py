@@ -72,6 +72,8 @@ def _sizes(place: str, rows: Any, f: int) -> Sizes:
     """Sizes of the law of force f of a place."""
     if place in PLACES:
         return PLACES[place]
+    if rows.combined[f]:
+        return PLACES["joint"]
     n = int(rows.n[f])
     return Sizes(1 + 2 * n, 1 + n, 1 + 2 * n, 2 * n)
 

@@ -9,7 +9,7 @@ import numpy as np
 from flexmbs.errors import InputError
 from flexmbs.law_kernel import Row, Sampler
 from flexmbs.model.contacts import CoordinateContact, FrameContact
-from flexmbs.model.forces import AlongLine, Force, JointForce, OnJoints
+from flexmbs.model.forces import AlongLine, Force, JointForce, OnCombination, OnSeveral
 from flexmbs.model.frames import FrameRef
 from flexmbs.model.item import CoordinateUse
 from flexmbs.model.laws import TimeLaw
@@ -64,6 +64,7 @@ class _Acting(NamedTuple):
     row: Row
     on: tuple[CoordinateUse, ...] = ()
     together: bool = False  # whether its law takes arrays of the coordinates
+    factors: tuple[float, ...] = ()  # of the combination that it takes
     frames: tuple[FrameRef, ...] = ()
     length: float = 0.0
 
@@ -112,6 +113,10 @@ def compile_forces(
     for k, each in enumerate(acting["joints"]):
         for a, use in enumerate(each.on):
             on_joints[:, k, a] = on_coordinate(each.item, use)
+    combined = np.array([len(each.factors) > 0 for each in acting["joints"]], np.int64)
+    factor = np.zeros(on_joints.shape[1:])
+    for k, each in enumerate(acting["joints"]):
+        factor[k, : len(each.factors)] = each.factors
     first, bodies, cuts, vs, qs = on_joints
     pairs += lawful(model)
     couplings, paths = _couplings(shape, pairs, frame, paths)
@@ -120,7 +125,7 @@ def compile_forces(
     coupled_at, body, cut, v, q = np.array(on_joint, np.int64).reshape(-1, 5).T.copy()
     forces = Forces(
         joint=JointForces(laws_of["joint"], coupled_at, body, cut, v, q, np.array(loaded, np.int64), values["joint"]),
-        joints=JointsForces(laws_of["joints"], counts, first, bodies, cuts, vs, qs, values["joints"]),
+        joints=JointsForces(laws_of["joints"], counts, combined, factor, first, bodies, cuts, vs, qs, values["joints"]),
         **{
             place: FrameForces(laws_of[place], *_ends(coupled[place], ends[place]), *reading, values[place])
             for place, reading in _counted({place: acting[place] for place in ends}).items()
@@ -185,8 +190,9 @@ def _acting(item: str, force: Force, model: ModelData) -> _Acting:
         raise InputError(f"{item}: a law between two frames takes laws of time, no user-defined function")
     if isinstance(force, JointForce):
         return _Acting(item, force.row(), (force.coordinate_used(),))
-    if isinstance(force, OnJoints):
-        return _Acting(item, force.row(), tuple(force.coordinates(model.joints)), together=True)
+    if isinstance(force, OnSeveral):
+        factors = tuple(term.factor for term in force.terms) if isinstance(force, OnCombination) else ()
+        return _Acting(item, force.row(), tuple(force.coordinates(model.joints)), together=not factors, factors=factors)
     length = force.unloaded_length() if isinstance(force, AlongLine) else 0.0
     return _Acting(item, force.row(), frames=force.frames(), length=math.nan if length is None else length)
 

@@ -255,10 +255,13 @@ class JointForces(NamedTuple):
 
 
 class JointsForces(NamedTuple):
-    """Forces on several joint coordinates: how many (n,); by coordinate what `JointForces` have, (n, most)."""
+    """Forces on several joint coordinates: how many (n,), 1 for those on a combination (n,); by coordinate its factor and what
+    `JointForces` have, (n, most)."""
 
     law: ForceLaws
     n: np.ndarray
+    combined: np.ndarray
+    factor: np.ndarray
     coupling: np.ndarray
     body: np.ndarray
     cut: np.ndarray
@@ -545,6 +548,7 @@ class Work(NamedTuple):
     slopes: np.ndarray  # (ncouplings, 12, 6) stiffness and damping of couplings
     joint_slope: np.ndarray  # (njf, 2) −∂τ/∂β, −∂τ/∂η
     joints_slope: np.ndarray  # (n, most, 2) the same of forces on several coordinates
+    joints_force: np.ndarray  # (n, most) these forces
     loads: Loads
     contact: ContactState
     rotor: RotorMotion

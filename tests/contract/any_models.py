@@ -24,7 +24,7 @@ from flexmbs.model.contact_laws import ContactLaw
 from flexmbs.model.contacts import Contact
 from flexmbs.model.couplings import Coupling
 from flexmbs.model.drives import Drive
-from flexmbs.model.forces import Force, JointForce, OnJoints, loaded_by_reactions
+from flexmbs.model.forces import Force, JointForce, OnSeveral, loaded_by_reactions
 from flexmbs.model.interpolation import INTERPOLATIONS
 from flexmbs.model.joints import Joint
 from flexmbs.model.laws import JointLaw, TimeLaw
@@ -225,6 +225,14 @@ def _joint_law(rng: Random) -> Any:
         lambda: time_law(rng),
     ]
     return laws[int(rng.integers(len(laws)))]()
+
+
+def _continuous_law(rng: Random) -> Any:
+    """No discrete controller."""
+    law = _joint_law(rng)
+    while isinstance(law, fm.DigitalPID | fm.DigitalController):
+        law = _joint_law(rng)
+    return law
 
 
 # Places
@@ -498,8 +506,11 @@ def _add_force(model: fm.Model, name: str, rng: Random, kind: str = "") -> None:
             joint, v = able[int(rng.integers(len(able)))]
             model.add(_joint_force(kind, name, joint, v, rng))
         return
-    if issubclass(Force.kinds[kind], OnJoints):
-        if able:
+    if issubclass(Force.kinds[kind], OnSeveral):
+        if able and kind == "transmission":
+            some = {f"{j}.{v}": float(rng.uniform(-2.0, 2.0)) for j, v in (able[k] for k in rng.permutation(len(able))[:3])}
+            model.add(fm.Transmission(name, some, _continuous_law(rng)))
+        elif able:
             some = [f"{j}.{v}" for j, v in (able[k] for k in rng.permutation(len(able))[: int(rng.integers(1, 6))])]
             if kind == "robot-control":
                 model.add(fm.RobotControl(name, some, given.Together()))

@@ -372,6 +372,7 @@ def every_force():
         fm.WheelCreep("tread", A, B, radius=2.0, along=60.0, across=40.0, friction=0.5, stiffness=30.0, damping=2.0, normal="x"),
         fm.JointFriction("rub", "base", **FRICTION),
         fm.RobotControl("control", ["hinge.1", "base"], Together()),
+        fm.Transmission("gear", {"hinge.1": 0.4, "base": -1.5}, fm.Maxwell(20.0, relaxation_time=0.3, k0=9.0, c0=2.0)),
         fm.UserJointForces("cable", ["base", "hinge.0"], lambda t, x, v: (-9.0 * x[1] - 2.0 * v[0], 4.0 * x[0] * v[1])),
     ]
 
@@ -425,6 +426,30 @@ def test_forces_on_several_coordinates(turned):
     assert np.abs(effect.k - expected).max() < 1e-12 * np.abs(expected).max()
     assert abs(effect.power - v @ expected[at]) < 1e-12 * np.abs(v * expected[at]).sum()
     assert difference(state(model), state(model, "absolute")) < 1e-10
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("name", JOINT_LAWS)
+def test_transmission(name, turned):
+    """aᵢ τ on each coordinate, τ of x = Σ aᵢ qᵢ, also across cut joints; its power is τ ẋ."""
+    law, value = JOINT_LAWS[name]
+    model = two_bodies("chain", 6, turned=turned)
+    factors = {"hinge.2": 0.07, "base": -0.13, "hinge.0": 0.2}
+    effect = Effect(model, [fm.Transmission("f", factors, law)])
+    a = np.array([*factors.values()])
+    at, x, v = map(np.array, zip(*(coordinate_of(effect, *each) for each in (("hinge", 2), ("base", 0), ("hinge", 0)))))
+    expected = np.zeros(len(effect.k))
+    expected[at] = a * value(a @ x, a @ v)
+    assert np.abs(effect.k - expected).max() < 1e-12
+    assert abs(effect.power - v @ expected[at]) < 1e-12
+    assert difference(state(model), state(model, "absolute")) < 1e-10
+
+
+def test_a_transmission_has_the_laws_of_the_coordinates_alone():
+    with pytest.raises(fm.InputError, match=r"forces\.f\.law: digital-pid measures one coordinate at sample times"):
+        fm.Transmission("f", {"base": 1.0}, HELD["digital-pid"])
+    with pytest.raises(fm.InputError, match=r"forces\.f\.factors: is empty"):
+        fm.Transmission("f", {}, 1.0)
 
 
 def pulled(t, x, v):

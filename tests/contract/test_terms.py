@@ -8,7 +8,7 @@ from any_models import any_model
 from random_models import Recipe, random_model
 
 import flexmbs as fm
-from flexmbs.model.forces.force import JointForce, OnJoints
+from flexmbs.model.forces.force import JointForce, OnSeveral
 from flexmbs.model.relations.relation import Relation
 from flexmbs.studies.balance import moved
 from flexmbs.studies.evaluate import Evaluator
@@ -102,7 +102,7 @@ def test_articulated_terms(seed: int) -> None:
     model = random_model(Recipe(bodies=4, forces=4), seed)[0]
     terms = fm.matrices(model, at=fm.state(model))
     compiled, chain = terms.state.compiled, terms.open_chain
-    on_joints = [name for name, force in compiled.model.forces.items() if isinstance(force, JointForce | OnJoints)]
+    on_joints = [name for name, force in compiled.model.forces.items() if isinstance(force, JointForce | OnSeveral)]
     tau = sum((terms.forces.Q_e[name] for name in on_joints), np.zeros(len(terms.k)))
     rates, at = chain.J @ terms.state.sd, 0
     for i, name in enumerate(compiled.bodies):

@@ -106,6 +106,7 @@ def _add_forces(model: fm.Model) -> None:
     links = [dataclasses.replace(arm.rigid_terms.links[0], coordinate="hinge 0")]
     hold = fm.robots.PDGravity(dataclasses.replace(arm.rigid_terms, links=links), fm.robots.Quintic([0.1], [0.4], 1.0), 10, 2)
     model.add(fm.RobotControl("control", ["hinge 0"], hold))
+    model.add(fm.Transmission("compliant gear", {"hinge 0": 1.0, "hinge 1.1": -3.0}, fm.SpringDamper(k=10.0, c=0.1)))
     model.add(fm.UserJointForces("cable", ["hinge 0", "hinge 1.1"], user_functions.cable))
     model.add(fm.WheelCreep("tyre", "ground/wall", "b 6", radius=0.3, along=9e4, across=8e4, friction=0.9, stiffness=2e5))
     model.add(fm.RotorInertia("rotor", "hinge 0", inertia=1e-4, ratio=-1 / 3, axis=(1, 2, 3)))

@@ -163,7 +163,9 @@ class RandomMjcf:
         tendon = actuators = ""
         if len(single) > 1 and self.rng.random() < 0.5:
             parts = [f'<joint joint="{name}" coef="{self.numbers(1)}"/>' for name in self.rng.sample(single, 2)]
-            self.tendons, tendon = ["pair"], f'<tendon><fixed name="pair">{"".join(parts)}</fixed></tendon>'
+            keys = ("stiffness", "damping", "springlength")
+            springs = "".join(self.maybe(0.4, f' {key}="{self.positive(0.0, 2.0)}"') for key in keys)
+            self.tendons, tendon = ["pair"], f'<tendon><fixed name="pair"{springs}>{"".join(parts)}</fixed></tendon>'
         for _ in range(self.rng.randint(0, 4) if single else 0):
             actuators += self.actuator(single)
         rest = f"{tendon}<actuator>{actuators}</actuator>"

@@ -46,11 +46,11 @@ ACTUATORS = """
   <site name="tip" pos="0 .1 -.5" euler="20 30 40"/>
   <body name="c" pos="0 0 -1"><joint name="c" type="slide" axis="0 0 1"/><geom type="box" size=".1 .1 .1"/>
   </body></body></body></worldbody>
-<tendon><fixed name="both"><joint joint="a" coef="2"/><joint joint="b" coef="-1"/></fixed></tendon>
+<tendon><fixed name="both" stiffness="3" damping="0.2"><joint joint="a" coef="2"/><joint joint="b" coef="-1"/></fixed></tendon>
 <actuator><motor name="m" joint="a" gear="3" ctrlrange="-1 1"/><position name="p" joint="b" gear="-2" forcerange="-20 25"/>
   <velocity name="v" joint="c" kv="4"/>
   <general name="g" joint="a" gainprm="5 0 0" biastype="affine" biasprm="1 -2 -3" gear="1.5"/>
-  <motor name="t" tendon="both" gear="2"/>
+  <motor name="t" tendon="both" gear="2"/><position name="u" tendon="both" kp="11" kv="0.7" gear="-1.5" forcerange="-3 4"/>
   <motor name="s" site="tip" gear="1 2 3 .1 .2 .3"/><damper name="d" joint="b" kv="2" ctrlrange="0 3"/>
   <general name="lag" joint="c" dyntype="filter" dynprm="0.1" gainprm="7"/></actuator>
 </mujoco>"""

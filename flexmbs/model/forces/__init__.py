@@ -5,8 +5,10 @@ from flexmbs.model.forces.force import AlongLine as AlongLine
 from flexmbs.model.forces.force import BetweenFrames as BetweenFrames
 from flexmbs.model.forces.force import Force as Force
 from flexmbs.model.forces.force import JointForce as JointForce
+from flexmbs.model.forces.force import OnCombination as OnCombination
 from flexmbs.model.forces.force import OnFrame as OnFrame
 from flexmbs.model.forces.force import OnJoints as OnJoints
+from flexmbs.model.forces.force import OnSeveral as OnSeveral
 from flexmbs.model.forces.force import joints_read as joints_read
 from flexmbs.model.forces.force import loaded_by_reactions as loaded_by_reactions
 from flexmbs.model.forces.frame_force import FrameForce as FrameForce
@@ -19,6 +21,7 @@ from flexmbs.model.forces.loaded_friction import LoadedFriction as LoadedFrictio
 from flexmbs.model.forces.loaded_friction import PinFriction as PinFriction
 from flexmbs.model.forces.point_spring import PointSpring as PointSpring
 from flexmbs.model.forces.robot_control import RobotControl as RobotControl
+from flexmbs.model.forces.transmission import Transmission as Transmission
 from flexmbs.model.forces.user_force import UserForce as UserForce
 from flexmbs.model.forces.user_friction import UserFriction as UserFriction
 from flexmbs.model.forces.user_joint_forces import UserJointForces as UserJointForces

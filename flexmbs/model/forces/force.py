@@ -13,7 +13,7 @@ from pydantic import model_validator
 
 from flexmbs.declaration import NestedError, Problem
 from flexmbs.law_kernel import Row
-from flexmbs.model.couplings import AnyCoordinates, Term, coordinate_of
+from flexmbs.model.couplings import AnyCoordinates, Factors, Term, coordinate_of
 from flexmbs.model.fields import Index
 from flexmbs.model.frames import FrameLike, JointLike
 from flexmbs.model.item import CoordinateUse, Item
@@ -60,7 +60,40 @@ class JointForce(Force):
         return CoordinateUse(self.joint, self.coordinate)
 
 
-class OnJoints(Force):
+class OnSeveral(Force):
+    """Generalized forces on several joint coordinates."""
+
+    place: ClassVar[str] = "joints"
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """Its coordinates, with their factors in what its law takes."""
+        raise NotImplementedError
+
+    def coordinates(self, joints: "Mapping[str, Joint]") -> list[CoordinateUse]:
+        """Its coordinates, by joint and number."""
+        return [coordinate_of(term.coordinate, joints) for term in self.terms]
+
+
+class OnCombination(OnSeveral):
+    """Generalized forces aᵢ τ on joint coordinates qᵢ, τ by a law of the combination x = Σ aᵢ qᵢ.
+
+    Law: x = (t, x, rate of x, force states z) → out = (τ, its dissipative part, ż); slopes (−∂τ/∂x, −∂τ/∂ẋ).
+
+    Parameters
+    ----------
+    factors : mapping from coordinate to float
+        aᵢ by coordinate, such as ``{"motor": 1.0, "hand.1": -50.0}``.
+    """
+
+    factors: Factors = dataclasses.field(kw_only=False)
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        return tuple(Term("factors", coordinate, factor) for coordinate, factor in self.factors.items())
+
+
+class OnJoints(OnSeveral):
     """Generalized forces τ (n,) on n joint coordinates that depend on all of them.
 
     Law: x = (t, coordinates (n), rates (n), force states z) → out = (τ (n), their dissipative parts (n), ż); slopes
@@ -72,18 +105,11 @@ class OnJoints(Force):
         The coordinates, ``joint`` or ``'joint.number'``, in the order of x and τ.
     """
 
-    place: ClassVar[str] = "joints"
-
     of: AnyCoordinates = dataclasses.field(kw_only=False)
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """Its coordinates."""
         return tuple(Term("of", coordinate, 1.0) for coordinate in self.of)
-
-    def coordinates(self, joints: "Mapping[str, Joint]") -> list[CoordinateUse]:
-        """Its coordinates, by joint and number."""
-        return [coordinate_of(coordinate, joints) for coordinate in self.of]
 
 
 def loaded_by_reactions(forces: Iterable[Force]) -> list[str]:

@@ -16,6 +16,13 @@ def given(p, u, x, out):
     out[0] = u[0]
 
 
+def law_row(law: Any) -> Row:
+    """The record of a law of a coordinate, of a function (t, x, v), or of a law of time."""
+    if isinstance(law, JointLaw):
+        return law.row()
+    return Row(given, laws=(law.function if isinstance(law, Function) and law.parameters == 3 else law,))
+
+
 class JointTorque(JointForce, kind="joint-torque"):
     """Generalized force Q (N or N m) on one degree of freedom of a joint by a law.
 
@@ -42,7 +49,4 @@ class JointTorque(JointForce, kind="joint-torque"):
     law: JointForceLaw = dataclasses.field(kw_only=False)
 
     def row(self) -> Row:
-        law: Any = self.law
-        if isinstance(law, JointLaw):
-            return law.row()
-        return Row(given, laws=(law.function if isinstance(law, Function) and law.parameters == 3 else law,))
+        return law_row(self.law)

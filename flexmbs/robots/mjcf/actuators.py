@@ -12,7 +12,7 @@ import numpy as np
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
 from flexmbs.model.actuators import AffineActuator
-from flexmbs.model.forces import FrameForce, JointTorque
+from flexmbs.model.forces import FrameForce, JointTorque, Transmission
 from flexmbs.model.laws import Constant, TimeLaw, time_law
 from flexmbs.robots.imported import Report, free_name
 from flexmbs.robots.mjcf.document import ACTUATORS, Defaults
@@ -212,10 +212,10 @@ def _attach(draft: Draft, actuator: Actuator, given: Given, name: str, command: 
         gains.bias = np.zeros(3)
     if target == "joint":
         return _on_joint(draft, actuator, aim, name, command)
-    if gains.bias[1:].any():
-        return f"feeds back the motion of its {target}"
     if target == "tendon":
         return _on_tendon(draft, actuator, aim, name, command)
+    if gains.bias[1:].any():
+        return f"feeds back the motion of its {target}"
     if target == "site" and "refsite" not in given:
         return _on_site(draft, actuator, aim, name, command)
     return f"acts on a {target} with refsite" if target == "site" else f"acts on a {target}"
@@ -261,13 +261,11 @@ def _on_joint(draft: Draft, actuator: Actuator, aim: str, name: str, command: Ti
 
 
 def _on_tendon(draft: Draft, actuator: Actuator, aim: str, name: str, command: TimeLaw) -> str:
-    factors = draft.tendons.get(aim)
-    if factors is None:
+    if aim not in draft.tendons:
         return f"acts on tendon '{aim}', which is not a fixed tendon of hinges and slides"
-    for joint, factor in factors.items():
-        use = draft.coordinates[joint]
-        law = _law(actuator, draft, factor * float(actuator.gear[0]), command)
-        draft.add(JointTorque(draft.name("forces", item_name(f"{name} {joint}")), use.joint, law, coordinate=use.coordinate))
+    if factors := draft.tendon(aim):
+        law = _law(actuator, draft, float(actuator.gear[0]), command, draft.tendon_offset(aim))
+        draft.add(Transmission(draft.name("forces", item_name(name)), factors, law))
     return ""
 
 

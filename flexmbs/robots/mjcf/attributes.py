@@ -35,7 +35,7 @@ READ = {
     "general": f"{DRIVEN} gaintype gainprm biastype biasprm dyntype dynprm inheritrange",
     "motor": DRIVEN, "position": f"{DRIVEN} kp kv dampratio timeconst inheritrange", "velocity": f"{DRIVEN} kv",
     "damper": f"{DRIVEN} kv",
-    "fixed": "stiffness damping frictionloss armature limited range", "tendon": "",
+    "fixed": "stiffness damping springlength frictionloss armature limited range", "tendon": "",
     "connect": "active body1 body2 anchor site1 site2", "weld": "active body1 body2 anchor relpose site1 site2 torquescale",
     "joint of equality": "active joint1 joint2 polycoef", "tendon of equality": "active tendon1 tendon2 polycoef",
     "equality": "active", "joint of fixed": "joint coef",
@@ -55,7 +55,7 @@ IDLE = {
     "surfacevel",
     "site": f"type size mesh {LOOKS}",
     "connect": SOFTNESS, "weld": SOFTNESS, "joint of equality": SOFTNESS, "tendon of equality": SOFTNESS, "equality": SOFTNESS,
-    "fixed": f"{LOOKS} margin width solreflimit solimplimit solreffriction solimpfriction springlength",
+    "fixed": f"{LOOKS} margin width solreflimit solimplimit solreffriction solimpfriction",
     "key": "time mpos mquat",
 }  # fmt: skip
 OF_ACTUATORS = "group user lengthrange cranklength slidersite actearly interp nsample delay armature damping"

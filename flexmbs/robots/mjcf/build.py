@@ -75,7 +75,7 @@ def from_mujoco(
             add_passive(draft, body, joint, off, limits=limits)
         add_gravity_compensation(draft, body, gravity)
     for section in root.all("tendon"):
-        read_tendons(draft, section, defaults)
+        read_tendons(draft, section, defaults, off)
     closing: list[str] = []
     for section in [] if {"equality", "constraint"} & off else root.all("equality"):
         closing += add_equalities(draft, section, defaults)

@@ -67,6 +67,18 @@ class Draft:
             return FrameRef(carrier)
         return FrameRef(carrier, add_frame(self.frames[carrier], item_name(name), Frame(at.o, at.R)))
 
+    def tendon(self, name: str) -> dict[str, float]:
+        """Factors of the coordinates of a fixed tendon."""
+        uses = {joint: self.coordinates[joint] for joint in self.tendons[name]}
+        return {
+            f"{use.joint}.{use.coordinate}": factor for use, factor in zip(uses.values(), self.tendons[name].values()) if factor
+        }
+
+    def tendon_offset(self, name: str) -> float:
+        """Length of a fixed tendon less Σ aᵢ qᵢ of the coordinates here."""
+        joints = [(self.tree.joint(joint), factor) for joint, factor in self.tendons[name].items()]
+        return float(sum(factor * found[1].ref for found, factor in joints if found))
+
     def name(self, section: str, wanted: str) -> str:
         """A name in a section of the model that is not in use."""
         found = free_name(wanted, self.used.setdefault(section, set()))

@@ -6,9 +6,11 @@ import numpy as np
 
 from flexmbs.declaration import shown
 from flexmbs.model.couplings import LinearCoupling
+from flexmbs.model.forces import Transmission
 from flexmbs.model.general_couplings import HolonomicCoupling
 from flexmbs.model.item import CoordinateUse
 from flexmbs.model.joints import Fixed, Spherical
+from flexmbs.model.laws import SpringDamper
 from flexmbs.robots.mjcf.document import MAIN, Defaults
 from flexmbs.robots.mjcf.draft import Draft
 from flexmbs.robots.mjcf.tree import FREEDOMS, MjBody
@@ -17,7 +19,7 @@ from flexmbs.robots.urdf_read import item_name
 from flexmbs.robots.xml_tree import Element
 
 LINEAR = 2  # coefficients
-FORCES = ("stiffness", "damping", "frictionloss", "armature", "limited", "range")  # of tendons
+UNREAD = ("frictionloss", "armature", "limited", "range")  # of tendons
 
 
 @dataclass(frozen=True)
@@ -35,15 +37,15 @@ class Polynomial:
         return np.array([1.0, -np.polynomial.polynomial.polyval(x[1], slopes)])
 
 
-def read_tendons(draft: Draft, section: Element, defaults: Defaults) -> None:
-    """Fixed tendons as factors of the coordinates of hinges and slides; what they do by themselves is noted."""
+def read_tendons(draft: Draft, section: Element, defaults: Defaults, off: set[str]) -> None:
+    """Fixed tendons as factors of the coordinates of hinges and slides, their springs and dampers; what they do else is noted."""
     for element in section.children:
         given = Given(element, defaults.of(element, MAIN, "tendon"), draft.report)
         name = element.attributes.get("name", "")
         if element.tag != "fixed":
             draft.report.note(f"{element.tag} tendon '{name}'")
             continue
-        acts = [key for key in FORCES if key in given and given.text(key).strip("0. ") not in ("", "false")]
+        acts = [key for key in UNREAD if key in given and given.text(key).strip("0. ") not in ("", "false")]
         if acts:
             draft.report.note(f"{acts[0]} of tendon '{name}'")
         parts = [Given(each, each.attributes, draft.report) for each in element.all("joint")]
@@ -51,6 +53,29 @@ def read_tendons(draft: Draft, section: Element, defaults: Defaults) -> None:
         known = [draft.tree.joint(joint) for joint in factors]
         if all(found and FREEDOMS[found[1].kind] == 1 for found in known):
             draft.tendons[name] = factors
+            _passive(draft, given, name, off)
+
+
+def _passive(draft: Draft, given: Given, name: str, off: set[str]) -> None:
+    """Spring and damper of a fixed tendon: −k (L − L₀) − c L̇ on its length, L₀ that of the joints' springs unless it is given."""
+    stiffness, damping = (given.numbers(key, (0.0, 0.0, 0.0), 1) for key in ("stiffness", "damping"))
+    k, c = (0.0 if key in off else float(each[0]) for key, each in (("spring", stiffness), ("damper", damping)))
+    lengths = given.numbers("springlength", (-1.0, -1.0), 1)
+    if stiffness[1:].any() or damping[1:].any():
+        draft.report.note(f"tendon '{name}': stiffness or damping that is not constant")
+    if not (k or c):
+        return
+    if "springlength" in given and len(given.text("springlength").split()) > 1 and lengths[0] != lengths[1] and k:
+        draft.report.note(f"tendon '{name}': a spring that is slack between two lengths (springlength)")
+        k = 0.0
+    joints = {joint: draft.tree.joint(joint) for joint in draft.tendons[name]}
+    rest = sum(
+        draft.tendons[name][joint] * found[1].unit * found[1].given.number("springref", 0.0)
+        for joint, found in joints.items() if found
+    )  # fmt: skip
+    rest = float(lengths[0]) if "springlength" in given and lengths[0] >= 0.0 else rest
+    law = SpringDamper(k=k, c=c, x0=rest - draft.tendon_offset(name))
+    draft.add(Transmission(draft.name("forces", item_name(name)), draft.tendon(name), law))
 
 
 def add_equalities(draft: Draft, section: Element, defaults: Defaults) -> list[str]:
