@@ -128,6 +128,27 @@ def evaluated(outputs: Sequence[Output], solution: Solution) -> FloatArray:
     return np.array([value_of(output, solution) for output in outputs])
 
 
+def observed(outputs: Sequence[Output], solution: Solution) -> list[FloatArray]:
+    """What outputs are made of: the values of their channels at the output times, (1,) for the values of functions. Raises as
+    `evaluated`."""
+    return [
+        np.array([value_of(output, solution)]) if output.of is None else channel_of(output, solution).values for output in outputs
+    ]
+
+
+def concluded(outputs: Sequence[Output], t: FloatArray, values: Sequence[FloatArray]) -> FloatArray:
+    """Values (n,) of the outputs from what they are made of, at the output times t (s)."""
+    return np.array([float(x[0]) if output.of is None else output.of(t, x) for output, x in zip(outputs, values)])
+
+
+def channel_of(output: Output, solution: Solution) -> Signal:
+    """The channel of an output. Raises `InputError` naming the output."""
+    try:
+        return signal(solution, output.channel)
+    except InputError as error:
+        raise InputError(*(f"outputs: '{output.name}': {problem}" for problem in error.problems)) from None
+
+
 def units(outputs: Sequence[Output], solution: Solution) -> tuple[str, ...]:
     """Units of the outputs, none of functions."""
     return tuple("" if output.of is None else unit_of(output, signal(solution, output.channel)) for output in outputs)

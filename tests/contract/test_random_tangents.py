@@ -13,15 +13,16 @@ from random_models import Recipe, random_model
 import flexmbs as fm
 from flexmbs.studies.fitting.along import STENCIL
 from flexmbs.studies.fitting.begun import begun, difference
-from flexmbs.studies.fitting.exact import Tangent, concluded_run
+from flexmbs.studies.fitting.exact import Tangent, concluded_run, everything
 from flexmbs.studies.fitting.runs import Runs, prepared_runs, run_options
 
 PART = 4e-3  # of a parameter's size: steps of differences of runs
 PARAMETERS = 5
 TREE, LOOP = Recipe(bodies=3, forces=3), Recipe(bodies=4, loops=1, drives=1, forces=2, couplings=1)
-RECURSIVE, ABSOLUTE = ("recursive", "joint"), ("multiplier", "absolute")
-CASES = [(TREE, 0, RECURSIVE), (TREE, 2, ABSOLUTE), (LOOP, 2, RECURSIVE)]
-MORE = [(recipe, seed, how) for seed in range(3, 10) for recipe in (TREE, LOOP) for how in (RECURSIVE, ABSOLUTE)]
+RECURSIVE, ABSOLUTE = ("recursive", "joint", "generalized-alpha"), ("multiplier", "absolute", "generalized-alpha")
+EXPLICIT, EMBEDDED = ("recursive", "joint", "dormand-prince"), ("embedding", "joint", "dormand-prince")
+CASES = [(TREE, 0, RECURSIVE), (TREE, 2, ABSOLUTE), (LOOP, 2, RECURSIVE), (TREE, 1, EXPLICIT), (LOOP, 2, EMBEDDED)]
+MORE = [(recipe, seed, how) for seed in range(3, 10) for recipe in (TREE, LOOP) for how in (RECURSIVE, ABSOLUTE, EXPLICIT)]
 
 
 def groups(solution):
@@ -55,7 +56,7 @@ def drawn(model, options, seed) -> Runs:
 
 def compare(recipe, seed, how):
     model, _ = random_model(recipe, seed)
-    run = fm.Run(t_end=0.02, step=1e-3, formalism=how[0], coordinates=how[1], integrator="generalized-alpha")
+    run = fm.Run(t_end=0.02, step=1e-3, formalism=how[0], coordinates=how[1], integrator=how[2])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         runs = drawn(model, run_options(run, None, None), seed)
@@ -64,7 +65,7 @@ def compare(recipe, seed, how):
         except fm.InputError as error:  # refused by name
             return str(error)
         solution = concluded_run(begun(runs, {}))
-        found = tangent.derivative(solution).derivative
+        found = tangent.derivative(solution, everything(runs)).derivative
         split = len(groups(solution)[0])
         for k, (name, value) in enumerate(runs.base.items()):
             scale = abs(value) or 1.0

@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError
 from flexmbs.results.state import State
 from flexmbs.signals.arguments import FloatArray
 from flexmbs.studies.fitting.along_kernels import equations_along
 from flexmbs.studies.tangent import tangents
 from flexmbs.system.compile import Compiled
+from flexmbs.system.records import Work
 from flexmbs.system.sizes import displacement_sizes
 
 STEP = 1e-3  # of displacements over their sizes, of velocities and force states over one and their largest value
@@ -47,9 +47,9 @@ class Points(NamedTuple):
         return Points(*(each[first:last] for each in self))
 
 
-def values_along(compiled: Compiled, points: Points, steps: FloatArray | None = None) -> FloatArray:
-    """(n, m, ns + 2 nc + nz + 3): the equations at points changed by ``steps`` (m, …), by default none. Raises the exceptions of
-    user functions."""
+def values_along(compiled: Compiled, work: Work, points: Points, steps: FloatArray | None = None) -> FloatArray:
+    """(n, m, ns + 2 nc + nz + 3): the equations at points changed by ``steps`` (m, …), by default none; the path in ``work`` is
+    overwritten. Raises the exceptions of user functions."""
     system = compiled.system
     _, nq, ns, nc, nz = (int(n) for n in system.layout)
     steps = np.zeros((1, 3 * ns + nc + nz)) if steps is None else steps
@@ -59,14 +59,13 @@ def values_along(compiled: Compiled, points: Points, steps: FloatArray | None = 
         base[:, k, : array.shape[1]] = array
     out = np.zeros((len(points.t), len(steps), ns + 2 * nc + nz + POWERS))
     if len(points.t):
-        beta = np.ascontiguousarray(points.beta)
-        work = make_work(system, beta[0])
-        equations_along(system, work, points.t, base, beta, np.ascontiguousarray(steps), np.zeros((5, width)), out)
+        beta, scratch = np.ascontiguousarray(points.beta), np.zeros((5, width))
+        equations_along(system, work, points.t, base, beta, np.ascontiguousarray(steps), scratch, out)
         compiled.callbacks.raise_error()
     return out
 
 
-def slopes_along(compiled: Compiled, points: Points) -> FloatArray:
+def slopes_along(compiled: Compiled, work: Work, points: Points) -> FloatArray:
     """(n, ns + 2 nc + nz + 3, 3 ns + nc + nz): derivatives of the equations at points, along δ of q ⊕ δ, s, ṡ, λ and z.
 
     Raises `InputError` where they have none.
@@ -80,7 +79,7 @@ def slopes_along(compiled: Compiled, points: Points) -> FloatArray:
     steps[rows, bent[:, None]] = size[bent, None] * STENCIL
     rest = 1 + rows.size + np.arange(len(linear))
     steps[rest, linear] = size[linear]
-    values = values_along(compiled, points, steps)
+    values = values_along(compiled, work, points, steps)
     here, around = values[:, :1], values[:, 1 : 1 + rows.size].reshape(len(values), len(bent), len(STENCIL), -1)
     near, far = ((around[:, :, k] - around[:, :, k + 1]) / (2.0 * STENCIL[k] * size[bent, None]) for k in (0, 2))
     found = np.zeros((len(values), steps.shape[1], values.shape[2]))

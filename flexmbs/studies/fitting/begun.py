@@ -161,13 +161,17 @@ def _shape(compiled: Compiled) -> tuple[Any, ...]:
     return shape.bodies, shape.cuts, tuple(each.joint for each in shape.tree), tuple(compiled.system.layout.tolist())
 
 
-def recorded(base: Begun) -> Points:
-    """The states at the start and at the ends of all steps, the run is then at its end. Raises `SolverError`."""
+def recorded(base: Begun) -> tuple[Points, FloatArray]:
+    """The states at the start and at the ends of all steps, and y of them; the run is then at its end. Raises `SolverError`."""
     run, start = base.ready.run, base.start
     state, path = run.state, run.work.path
     nz = len(state.z)
-    rows: list[tuple[Any, ...]] = [(0.0, start.q, start.s, start.sd, start.lam, start.x[:nz], path.beta.copy(), 0.0 * start.s)]
+    ys = [state.y.copy()]
+    rows: list[tuple[Any, ...]] = [
+        (0.0, start.q, start.s, start.sd, start.lam, start.x[:nz], path.beta.copy(), 0.0 * start.s)
+    ]  # fmt: skip
     while step_of(run):
         now = (each.copy() for each in (state.q, state.s, state.sd, state.lam, state.z, path.beta, state.d))
         rows.append((float(run.context.clock[TIME]), *now))
-    return Points(*(np.array(column) for column in zip(*rows)))
+        ys.append(state.y.copy())
+    return Points(*(np.array(column) for column in zip(*rows))), np.array(ys)

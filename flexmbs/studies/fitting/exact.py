@@ -8,7 +8,8 @@ whole runs, which the tangents have not produced.
 """
 
 import dataclasses
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -16,19 +17,24 @@ import numpy as np
 
 from flexmbs.api.solution import Solution
 from flexmbs.errors import InputError, SolverError
-from flexmbs.integrators import GeneralizedAlpha
+from flexmbs.integrators import DormandPrince, GeneralizedAlpha
 from flexmbs.model.forces import loaded_by_reactions
 from flexmbs.signals.arguments import FloatArray
 from flexmbs.studies.fitting.along import STENCIL, Points
-from flexmbs.studies.fitting.begun import PART, Begun, begun, difference, recorded, variants
+from flexmbs.studies.fitting.begun import PART, Begun, begun, recorded, variants
 from flexmbs.studies.fitting.derivatives import KINK, NOISY, STAYS, Gradient
-from flexmbs.studies.fitting.implicit_steps import ImplicitSteps, basis
+from flexmbs.studies.fitting.explicit_steps import ExplicitSteps
+from flexmbs.studies.fitting.implicit_steps import ImplicitSteps
 from flexmbs.studies.fitting.runs import Runs, Values
+from flexmbs.studies.fitting.varied import beside
+from flexmbs.studies.outputs import Output, concluded, observed
 from flexmbs.studies.simulate import unaudited
 from flexmbs.time_stepping.outcome import INTERRUPTED
 
+METHODS = (GeneralizedAlpha.name, DormandPrince.name)
 NEAR = 1e-6  # of a step: an output time is as good as its end
 SAME = 1e-4  # relative difference to differences of runs that is an error
+FINE = 1e-5  # step of outputs along the slopes of what they are made of, in sizes of parameters
 NOTHING = 1e-7  # part of an output that is nothing
 SEED = 1  # of the direction of this comparison
 
@@ -42,15 +48,29 @@ class Exact(NamedTuple):
     kink: np.ndarray
 
 
-class Varied(NamedTuple):
-    """Variations (n, ·, m) of a trajectory at its outputs by m parameters."""
+class Observed(NamedTuple):
+    """What is seen of runs: smooth functions of the states, such as channels, and the outputs that follow from them."""
 
-    q: FloatArray
-    s: FloatArray
-    sd: FloatArray
-    lam: FloatArray
-    z: FloatArray
-    work: FloatArray
+    of: Callable[[Solution], FloatArray]
+    outputs: Callable[[FloatArray], FloatArray]
+    single: np.ndarray  # which of the former are outputs themselves, of functions that may have a kink
+
+
+def everything(runs: Runs) -> Observed:
+    """The outputs themselves."""
+    return Observed(runs.evaluate, lambda values: values, np.ones(1, bool))
+
+
+def channels(outputs: Sequence[Output], solution: Solution) -> Observed:
+    """The channels of outputs; where the largest value is, say, is asked of them alone."""
+    parts = observed(outputs, solution)
+    ends = np.cumsum([len(part) for part in parts])[:-1]
+    single = np.concatenate([np.full(len(part), output.of is None) for output, part in zip(outputs, parts)])
+    return Observed(
+        lambda other: np.concatenate(observed(outputs, other)),
+        lambda values: concluded(outputs, solution.t, np.split(values, ends)),
+        single,
+    )
 
 
 def require_exact(runs: Runs, base: Begun) -> None:
@@ -59,8 +79,10 @@ def require_exact(runs: Runs, base: Begun) -> None:
     remedy = "take method='differences'"
     if runs.events:
         raise InputError(f"method: event '{runs.events[0].name}' has no tangent; {remedy}")
-    if not isinstance(method, GeneralizedAlpha) or method.step is None:
-        raise InputError(f"method: fixed steps of 'generalized-alpha' have tangents, not those of '{method.name}'; {remedy}")
+    if method.name not in METHODS or method.step is None:
+        names = " and ".join(f"'{name}'" for name in METHODS)
+        steps = "fixed" if method.step else "controlled"
+        raise InputError(f"method: fixed steps of {names} have tangents, not {steps} ones of '{method.name}'; {remedy}")
     compiled = run.compiled
     if (run.context.contact.rigid == 1).any():
         name = compiled.contacts[int(np.argmax(run.context.contact.rigid))]
@@ -75,7 +97,7 @@ def require_exact(runs: Runs, base: Begun) -> None:
         names = ", ".join(f"'{name}'" for name, _ in base.ready.redundant)
         raise InputError(f"method: multipliers of redundant constraints ({names}) have no tangent; {remedy}")
     t_end = float(base.ready.chosen["t_end"])
-    if run.facts.nc and abs(t_end / method.step - round(t_end / method.step)) > NEAR:
+    if run.facts.nc and not method.explicit and abs(t_end / method.step - round(t_end / method.step)) > NEAR:
         raise InputError(f"method: t_end = {t_end:g} s is no multiple of the step {method.step:g} s; make it one, or {remedy}")
 
 
@@ -99,49 +121,42 @@ class Tangent:
         self.runs = dataclasses.replace(runs, base={**runs.base, **at})
         self.base = begun(self.runs, {})
         require_exact(runs, self.base)
-        self.points = recorded(self.base)
+        self.points, states = recorded(self.base)
         with ThreadPoolExecutor(workers) as pool:
             self.beside = [
                 variants(self.runs, self.base, name, scales.get(name, abs(value) or 1.0), pool.map)
                 for name, value in self.runs.base.items()
             ]
-        self.steps = ImplicitSteps(self.base, self.points, self.beside)
+        explicit = self.base.ready.method.explicit
+        self.steps = (
+            ExplicitSteps(self.points, states, self.beside) if explicit else ImplicitSteps(self.base, self.points, self.beside)
+        )  # fmt: skip
 
-    def varied(self, t: FloatArray) -> Varied:
-        """The variations of the trajectory at output times."""
-        at, numbers = self.steps.at, step_numbers(self.points, t)
-        Y = self.steps.tangent(numbers)
-        q = basis(self.base.compiled, self.points.q[numbers]) @ Y[:, at.q]
-        z, work = np.split(Y[:, at.x], [self.points.z.shape[1]], axis=1)
-        return Varied(q, Y[:, at.s], Y[:, at.sd], Y[:, at.lam], z, work)
-
-    def derivative(self, solution: Solution) -> Exact:
+    def derivative(self, solution: Solution, seen: Observed) -> Exact:
         """The outputs of the run with this solution, and their derivatives."""
-        varied = self.varied(solution.t)
-        return self._by_parameters(
-            self.runs.evaluate(solution), lambda k, c, run: self.runs.evaluate(beside(solution, run, varied, k, c))
-        )
+        varied = self.steps.varied(step_numbers(self.points, solution.t))
+        middle = seen.of(solution)
+        columns = []
+        for k, each in enumerate(self.beside):
+            values = []
+            for c, run in zip(STENCIL, each.runs):
+                changes = {name: c * each.step * part[:, :, k] for name, part in varied._asdict().items()}
+                values.append(seen.of(beside(solution, run.compiled, changes)))
+            columns.append(_concluded(seen, middle, np.array(values), each.step))
+        return Exact(seen.outputs(middle), *(np.array(part).T for part in zip(*columns)))
 
-    def _by_parameters(self, middle: FloatArray, of: Callable[[int, float, Begun], FloatArray]) -> Exact:
-        """Derivatives of a function of the number of a parameter, its change and the run with it."""
-        columns = [
-            _differentiated(np.array([of(k, c * each.step, run) for c, run in zip(STENCIL, each.runs)]), middle, each.step)
-            for k, each in enumerate(self.beside)
-        ]
-        return Exact(middle, *(np.array(part).T for part in zip(*columns)))
-
-    def along(self, workers: int) -> tuple[FloatArray, FloatArray]:
+    def along(self, solution: Solution, seen: Observed, workers: int) -> tuple[FloatArray, FloatArray]:
         """One direction (m,) of all parameters, and the derivative along it by differences of four runs (n,)."""
         signs = np.random.default_rng(SEED).choice([-1.0, 1.0], len(self.beside))
         sizes = np.array([each.step for each in self.beside]) / PART * signs
 
         def run(c: float) -> FloatArray:
             moved = {each.name: self.runs.base[each.name] + c * PART * size for each, size in zip(self.beside, sizes)}
-            return self.runs.evaluate(concluded_run(begun(self.runs, moved)))
+            return seen.of(concluded_run(begun(self.runs, moved)))
 
         with ThreadPoolExecutor(workers) as pool:
             values = np.array(list(pool.map(run, STENCIL)))
-        return sizes, difference(values, PART)
+        return sizes, _concluded(seen, seen.of(solution), values, PART)[0]
 
 
 def concluded_run(run: Begun) -> Solution:
@@ -152,11 +167,21 @@ def concluded_run(run: Begun) -> Solution:
     return unaudited(run.ready, status, written, 0.0)
 
 
-def beside(solution: Solution, run: Begun, varied: Varied, k: int, change: float) -> Solution:
-    """The solution with a parameter changed: the compiled model of that run, the trajectory varied."""
-    now = solution.trajectory
-    moved = {name: getattr(now, name) + change * part[:, :, k] for name, part in varied._asdict().items()}
-    return Solution(compiled=run.compiled, trajectory=now._replace(**moved), statistics=solution.statistics, run=solution.run)
+def _concluded(
+    seen: Observed, middle: FloatArray, values: FloatArray, step: float
+) -> tuple[FloatArray, FloatArray, np.ndarray]:  # fmt: skip
+    """Derivatives of outputs, their errors, and whether there is a kink, from what is seen (4, n) at `STENCIL` times a step.
+
+    The outputs are differenced along the slope of what is seen, with a step of their own, `FINE`.
+    """
+    slope, slope_error, kink = _differentiated(values, middle, step)
+    slope = np.where(kink & seen.single, math.nan, slope)
+    fine = FINE / PART * step
+    here = seen.outputs(middle)
+    around = np.array([seen.outputs(middle + c * fine * slope) for c in STENCIL])
+    found, error, bent = _differentiated(around, here, fine)
+    error += np.abs(seen.outputs(middle + fine * (slope + slope_error)) - around[0]) / fine
+    return found, error, bent | np.isnan(found)
 
 
 def _differentiated(values: FloatArray, middle: FloatArray, step: float) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -174,12 +199,15 @@ def _differentiated(values: FloatArray, middle: FloatArray, step: float) -> tupl
     return found, change * np.minimum(change / size, 1.0) + round_off, kink
 
 
-def tangent_gradient(runs: Runs, solution: Solution, scales: Values, *, workers: int) -> Gradient:
+def tangent_gradient(
+    runs: Runs, solution: Solution, outputs: Sequence[Output], scales: Values, *, workers: int
+) -> Gradient:  # fmt: skip
     """Derivatives of the outputs by tangents, NaN at kinks. Raises `InputError` where there are none, `SolverError` where
     differences of runs contradict them."""
     tangent = Tangent(runs, {}, scales, workers)
-    found = tangent.derivative(solution)
-    direction, expected = tangent.along(workers)
+    seen = channels(outputs, solution)
+    found = tangent.derivative(solution, seen)
+    direction, expected = tangent.along(solution, seen, workers)
     apart = np.abs(found.derivative @ direction - expected)
     allowed = SAME * (np.abs(found.derivative) @ np.abs(direction)) + NOTHING * np.abs(found.values)
     wrong = (apart > allowed) & ~found.kink.any(axis=1)

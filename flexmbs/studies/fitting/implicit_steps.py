@@ -28,6 +28,7 @@ from flexmbs.signals.arguments import FloatArray
 from flexmbs.studies.fitting.along import POWERS, STENCIL, Points, slopes_along, values_along
 from flexmbs.studies.fitting.along_kernels import displacements
 from flexmbs.studies.fitting.begun import Begun, Variants, difference
+from flexmbs.studies.fitting.varied import Varied
 from flexmbs.system.compile import Compiled
 
 BLOCK = 64  # steps whose matrices are there at the same time
@@ -96,10 +97,11 @@ class ImplicitSteps:
     """The steps of a run by generalized-α, linear in the variations of their ends and of parameters."""
 
     def __init__(self, base: Begun, points: Points, beside: list[Variants]) -> None:
-        self.compiled, self.points, self.method = base.compiled, points, base.ready.method
+        self.compiled, self.work = base.compiled, base.ready.run.work
+        self.points, self.method = points, base.ready.method
         self.at = layout_of(self.compiled)
         self.rows = holonomic_rows(self.compiled)
-        along = [each.slope(lambda run: values_along(run.compiled, points)[:, 0]) for each in beside]
+        along = [each.slope(lambda run: values_along(run.compiled, run.ready.run.work, points)[:, 0]) for each in beside]
         by_parameters = np.stack(along, axis=2)
         self.by_parameters = self._equations(by_parameters)
         self.output, self.start = self._start(beside, by_parameters[0])
@@ -119,7 +121,7 @@ class ImplicitSteps:
         )
         ns, nc = len(s), len(self.rows)
         _, g_p, gd_p, _ = np.split(by_parameters, np.cumsum([ns, nc, nc]))
-        slopes = slopes_along(self.compiled, self.points.part(0, 1))[0]
+        slopes = slopes_along(self.compiled, self.work, self.points.part(0, 1))[0]
         G, gd_q = -slopes[:ns, 3 * ns : 3 * ns + nc].T, slopes[ns + nc : ns + 2 * nc, :ns]
         theta = np.linalg.pinv(basis(self.compiled, self.points.q[:1])[0]) @ q
         theta -= np.linalg.pinv(G[self.rows]) @ (G @ theta + g_p)[self.rows]
@@ -154,7 +156,7 @@ class ImplicitSteps:
         F[:, at.a, at.a], F[:, at.a, at.sd] = am * eye, -af * eye
         E[:, at.x, at.x], E[:, at.x, at.xd] = eye_x, -0.5 * h * eye_x
         F[:, at.x, at.x], F[:, at.x, at.xd] = -eye_x, -0.5 * h * eye_x
-        slopes = self._equations(slopes_along(self.compiled, points.part(1, n + 1)))
+        slopes = self._equations(slopes_along(self.compiled, self.work, points.part(1, n + 1)))
         there, by = slice(at.sd.start, at.lam.stop), self.by_parameters[first + 1 : last + 1]
         held = there.stop - there.start
         columns = np.r_[at.q, at.s, at.sd, at.lam, at.x.start : at.x.stop - POWERS]
@@ -183,6 +185,13 @@ class ImplicitSteps:
         q, d = points.q[:-1], points.d[1:]
         H = np.linalg.pinv(basis(self.compiled, moved(self.compiled, q, d)))
         return H @ _by_position(self.compiled, q, d), H @ _by_displacement(self.compiled, q, d)
+
+    def varied(self, numbers: FloatArray) -> Varied:
+        """The variations of the states at the points with these numbers, by each parameter."""
+        at, Y = self.at, self.tangent(numbers)
+        q = basis(self.compiled, self.points.q[numbers]) @ Y[:, at.q]
+        z, work = np.split(Y[:, at.x], [self.points.z.shape[1]], axis=1)
+        return Varied(q, Y[:, at.s], Y[:, at.sd], Y[:, at.lam], z, work)
 
     def tangent(self, wanted: FloatArray) -> FloatArray:
         """Y (n, k, m) at the points with numbers ``wanted``, that at the start among them, by each parameter."""

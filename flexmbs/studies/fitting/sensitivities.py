@@ -176,7 +176,7 @@ def sensitivities(
     sizes = checked_scales(scales, runs.base)
     solution = runs.audited(runs.base)
     if method == "tangent":
-        found = tangent_gradient(runs, solution, sizes, workers=workers)
+        found = tangent_gradient(runs, solution, wanted, sizes, workers=workers)
     else:
         found = gradient(runs, sizes, accuracy=accuracy, workers=workers)
     lost = [note for note in found.notes if "no derivative" in note]
