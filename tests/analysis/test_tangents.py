@@ -1,6 +1,7 @@
 """Derivatives of runs by tangents of their steps against a small code of its own with complex numbers; what is refused."""
 
 import cmath
+import warnings
 
 import numpy as np
 import pytest
@@ -111,7 +112,7 @@ def test_what_has_no_tangent_is_named():
     ):  # fmt: skip
         with pytest.raises(fm.InputError, match=text):
             fm.sensitivities(model, ["bodies.bob.mass"], last, method="tangent", **options)
-    with pytest.raises(fm.InputError, match="must be one of differences, tangent"):
+    with pytest.raises(fm.InputError, match="must be one of differences, tangent, adjoint"):
         fm.sensitivities(model, ["bodies.bob.mass"], last, t_end=0.1, method="exact")
     boundary = fm.Model("plate", gravity=(0, 0, -9.81))
     plate = boundary.add(fm.RigidBody("plate", mass=1.0, com=(0, 0, -0.2), inertia=(0.1, 0.2, 0.3)))
@@ -129,3 +130,48 @@ def test_rigid_contacts_are_refused():
     run = fm.Run(t_end=0.1, integrator="moreau-jean", step=0.01)
     with pytest.raises(fm.InputError, match="not fixed ones of 'moreau-jean'; take method='differences'"):
         fm.sensitivities(model, ["bodies.ball.mass"], "last joint fall.0 position", run=run, method="tangent")
+
+
+def four_bar():
+    """A four-bar with a spring and a damped motor joint, in the plane x z, released from rest."""
+    model = fm.Model("four-bar", frames={"pivot": (0.6, 0, 0)})
+    bar = {"mass": 1.0, "inertia": (0.01, 0.011, 0.012)}
+    crank = model.add(fm.RigidBody("crank", **bar, com=(0.1, 0, 0), frames={"end": (0.2, 0, 0)}))
+    rod = model.add(fm.RigidBody("rod", **bar, com=(0.25, 0, 0), frames={"end": (0.5, 0, 0)}))
+    rocker = model.add(fm.RigidBody("rocker", **bar, com=(0.2, 0, 0), frames={"end": (0.4, 0, 0)}))
+    motor = model.add(fm.Revolute("motor", model.ground, crank, axis="y", q0=-1.0))
+    model.add(fm.Universal("knee", crank["end"], rod, axes=("y", "z"), q0=(0.5, 0.0)))
+    model.add(fm.Revolute("pivot", model.ground["pivot"], rocker, axis="y", q0=-1.9))
+    model.add(fm.Spherical("hip", rod["end"], rocker["end"]))
+    model.add(fm.JointSpring("spring", motor, k=6.0, c=0.2))
+    return model
+
+
+@pytest.mark.parametrize("make", [pendulum, four_bar])
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+def test_adjoint_and_tangent(make, coordinates):
+    """Forwards and backwards through the same steps, by every third parameter of the bodies and forces."""
+    model = make()
+    joint = next(iter(model.joints))
+    paths = [path for path in fm.parameters(model) if path.startswith(("bodies", "forces", "gravity.z"))][::3]
+    outputs = [f"last joint {joint}.0 position", f"max joint {joint}.0 velocity", f"rms joint {joint}.0 effort"]
+    scales = {path: 0.01 for path in paths if ".inertia." in path}
+    run = fm.Run(t_end=0.1, step=2e-3, integrator="generalized-alpha", formalism="multiplier", coordinates=coordinates)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fm.AssemblyWarning)
+        forwards, backwards = (
+            fm.sensitivities(model, paths, outputs, run=run, method=method, scales=scales) for method in ("tangent", "adjoint")
+        )  # fmt: skip
+    size = np.abs(forwards.gradient).max(axis=1)[:, None] + 1e-3
+    assert (np.abs(backwards.gradient - forwards.gradient) < 1e-6 * size).all()
+
+
+def test_what_has_no_adjoint_is_named():
+    def last(run):
+        return run.joint("hinge").position[-1, 0]
+
+    with pytest.raises(fm.InputError, match="output 'last' is a function of the solution"):
+        fm.sensitivities(pendulum(), ["bodies.bob.mass"], last, t_end=0.1, step=0.01, method="adjoint")
+    run = fm.Run(t_end=0.1, step=0.01, integrator="dormand-prince")
+    with pytest.raises(fm.InputError, match="'dormand-prince' has no adjoint"):
+        fm.sensitivities(pendulum(), ["bodies.bob.mass"], "last joint hinge.0 position", run=run, method="adjoint")

@@ -61,7 +61,7 @@ def compare(recipe, seed, how):
         warnings.simplefilter("ignore")
         runs = drawn(model, run_options(run, None, None), seed)
         try:
-            tangent = Tangent(runs, {}, {}, 1)
+            tangent = Tangent(runs, {}, {})
         except fm.InputError as error:  # refused by name
             return str(error)
         solution = concluded_run(begun(runs, {}))

@@ -7,7 +7,11 @@
 `along`            the equations of motion along a trajectory, their slopes; kernels: `along_kernels`
 `begun`            runs at their start, beside each other by a parameter
 `implicit_steps`   tangents of the steps of generalized-α
+`explicit_steps`   tangents of the steps of explicit methods
+`varied`           variations of trajectories
 `exact`            derivatives of outputs by tangents
+`adjoint`          derivatives of outputs by adjoints
+`gradients`        the exact derivatives as others use them
 `sensitivities`    `fm.sensitivities`
 `measurements`     measured signals
 `identify`         `fm.identify`

@@ -34,7 +34,7 @@ from flexmbs.studies.prepared import Prepared, Start, prepared
 from flexmbs.system.compile import Compiled
 from flexmbs.time_stepping.run import Run
 
-PART = 4e-3  # step of a parameter over its size
+PART, QUICK = 4e-3, 1e-4  # step of a parameter over its size, with four places, and with two for iterations
 NEWTON = 1e-13  # tolerance of Newton's method: what it leaves is divided by that step
 
 
@@ -67,21 +67,23 @@ class Begun(NamedTuple):
 
 
 class Variants(NamedTuple):
-    """Runs with a parameter changed by ± step, ± 2 step, in the order of `STENCIL`."""
+    """Runs with a parameter changed by ± step, ± 2 step, or by ± step alone, in the order of `STENCIL`."""
 
     name: str
     step: float
     runs: tuple[Begun, ...]
 
     def slope(self, of: Callable[[Begun], FloatArray]) -> FloatArray:
-        """dy/dp of a function of these runs, by differences of fourth order."""
+        """dy/dp of a function of these runs, by their difference."""
         return difference(np.array([of(run) for run in self.runs]), self.step)
 
 
 def difference(values: FloatArray, step: float) -> FloatArray:
-    """Derivative from values (4, …) at the places `STENCIL` times a step."""
-    near, far = ((values[k] - values[k + 1]) / (2.0 * STENCIL[k] * step) for k in (0, 2))
-    return np.asarray((4.0 * near - far) / 3.0)
+    """Derivative from values (4, …) at the places `STENCIL` times a step, or with errors of second order from the first two."""
+    near = (values[0] - values[1]) / (2.0 * step)
+    if len(values) == 2:
+        return np.asarray(near)
+    return np.asarray((4.0 * near - (values[2] - values[3]) / (4.0 * step)) / 3.0)
 
 
 def begun(runs: Runs, values: Values) -> Begun:
@@ -135,9 +137,11 @@ def step_of(run: Run) -> bool:
     return True
 
 
-def variants(runs: Runs, base: Begun, name: str, scale: float, mapped: Callable[..., Iterable[Any]] = map) -> Variants:
+def variants(
+    runs: Runs, base: Begun, name: str, scale: float, *, quick: bool = False, mapped: Callable[..., Iterable[Any]] = map
+) -> Variants:  # fmt: skip
     """Runs beside the base. Raises `InputError` where the model has other coordinates or constraints there, or does not run."""
-    step = PART * scale
+    step = (QUICK if quick else PART) * scale
     middle = runs.base[name]
 
     def made(factor: float) -> Begun:
@@ -147,7 +151,7 @@ def variants(runs: Runs, base: Begun, name: str, scale: float, mapped: Callable[
             why = str(error).partition("\n")[0]
             raise InputError(f"{name} = {middle + factor * step:.6g}: {why}; take method='differences'") from None
 
-    found = tuple(mapped(made, STENCIL))
+    found = tuple(mapped(made, STENCIL[:2] if quick else STENCIL))
     for run in found:
         here, there = (each.compiled for each in (base, run))
         if _shape(here) != _shape(there) or run.ready.redundant != base.ready.redundant:

@@ -9,20 +9,20 @@ whole runs, which the tangents have not produced.
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 
 from flexmbs.api.solution import Solution
-from flexmbs.errors import InputError, SolverError
+from flexmbs.errors import InputError
 from flexmbs.integrators import DormandPrince, GeneralizedAlpha
 from flexmbs.model.forces import loaded_by_reactions
 from flexmbs.signals.arguments import FloatArray
 from flexmbs.studies.fitting.along import STENCIL, Points
-from flexmbs.studies.fitting.begun import PART, Begun, begun, recorded, variants
-from flexmbs.studies.fitting.derivatives import KINK, NOISY, STAYS, Gradient
+from flexmbs.studies.fitting.begun import PART, Begun, begun, difference, recorded, variants
+from flexmbs.studies.fitting.derivatives import KINK, NOISY, STAYS
 from flexmbs.studies.fitting.explicit_steps import ExplicitSteps
 from flexmbs.studies.fitting.implicit_steps import ImplicitSteps
 from flexmbs.studies.fitting.runs import Runs, Values
@@ -33,9 +33,7 @@ from flexmbs.time_stepping.outcome import INTERRUPTED
 
 METHODS = (GeneralizedAlpha.name, DormandPrince.name)
 NEAR = 1e-6  # of a step: an output time is as good as its end
-SAME = 1e-4  # relative difference to differences of runs that is an error
 FINE = 1e-5  # step of outputs along the slopes of what they are made of, in sizes of parameters
-NOTHING = 1e-7  # part of an output that is nothing
 SEED = 1  # of the direction of this comparison
 
 
@@ -117,14 +115,14 @@ def step_numbers(points: Points, t: FloatArray) -> FloatArray:
 class Tangent:
     """A run, its points, and runs beside it by each parameter."""
 
-    def __init__(self, runs: Runs, at: Values, scales: Values, workers: int) -> None:
+    def __init__(self, runs: Runs, at: Values, scales: Values, *, workers: int = 1, quick: bool = False) -> None:
         self.runs = dataclasses.replace(runs, base={**runs.base, **at})
         self.base = begun(self.runs, {})
         require_exact(runs, self.base)
         self.points, states = recorded(self.base)
         with ThreadPoolExecutor(workers) as pool:
             self.beside = [
-                variants(self.runs, self.base, name, scales.get(name, abs(value) or 1.0), pool.map)
+                variants(self.runs, self.base, name, scales.get(name, abs(value) or 1.0), quick=quick, mapped=pool.map)
                 for name, value in self.runs.base.items()
             ]
         explicit = self.base.ready.method.explicit
@@ -134,21 +132,32 @@ class Tangent:
 
     def derivative(self, solution: Solution, seen: Observed) -> Exact:
         """The outputs of the run with this solution, and their derivatives."""
-        varied = self.steps.varied(step_numbers(self.points, solution.t))
         middle = seen.of(solution)
-        columns = []
+        columns = [
+            _concluded(seen, middle, values, each.step) for each, values in zip(self.beside, self._seen(solution, seen.of))
+        ]  # fmt: skip
+        return Exact(seen.outputs(middle), *(np.array(part).T for part in zip(*columns)))
+
+    def jacobian(self) -> FloatArray:
+        """dy/dp (n, m) of the outputs of the runs, for iterations: without errors and kinks."""
+        solution = concluded_run(begun(self.runs, {}))
+        seen = self._seen(solution, self.runs.evaluate)
+        return np.array([difference(values, each.step) for each, values in zip(self.beside, seen)]).T
+
+    def _seen(self, solution: Solution, of: Callable[[Solution], FloatArray]) -> Iterator[FloatArray]:
+        """For each parameter what is seen of the solutions beside this one, the states varied with the parameter."""
+        varied = self.steps.varied(step_numbers(self.points, solution.t))
         for k, each in enumerate(self.beside):
             values = []
             for c, run in zip(STENCIL, each.runs):
                 changes = {name: c * each.step * part[:, :, k] for name, part in varied._asdict().items()}
-                values.append(seen.of(beside(solution, run.compiled, changes)))
-            columns.append(_concluded(seen, middle, np.array(values), each.step))
-        return Exact(seen.outputs(middle), *(np.array(part).T for part in zip(*columns)))
+                values.append(of(beside(solution, run.compiled, changes)))
+            yield np.array(values)
 
     def along(self, solution: Solution, seen: Observed, workers: int) -> tuple[FloatArray, FloatArray]:
         """One direction (m,) of all parameters, and the derivative along it by differences of four runs (n,)."""
         signs = np.random.default_rng(SEED).choice([-1.0, 1.0], len(self.beside))
-        sizes = np.array([each.step for each in self.beside]) / PART * signs
+        sizes = np.array([each.step for each in self.beside]) / PART * signs / math.sqrt(len(self.beside))
 
         def run(c: float) -> FloatArray:
             moved = {each.name: self.runs.base[each.name] + c * PART * size for each, size in zip(self.beside, sizes)}
@@ -197,33 +206,3 @@ def _differentiated(values: FloatArray, middle: FloatArray, step: float) -> tupl
     bend, further = (np.abs(values[k] - 2.0 * middle + values[k + 1]) / (STENCIL[k] * step) for k in (0, 2))
     kink = (bend > STAYS * further) & (bend > KINK * size) & (bend > NOISY * round_off)
     return found, change * np.minimum(change / size, 1.0) + round_off, kink
-
-
-def tangent_gradient(
-    runs: Runs, solution: Solution, outputs: Sequence[Output], scales: Values, *, workers: int
-) -> Gradient:  # fmt: skip
-    """Derivatives of the outputs by tangents, NaN at kinks. Raises `InputError` where there are none, `SolverError` where
-    differences of runs contradict them."""
-    tangent = Tangent(runs, {}, scales, workers)
-    seen = channels(outputs, solution)
-    found = tangent.derivative(solution, seen)
-    direction, expected = tangent.along(solution, seen, workers)
-    apart = np.abs(found.derivative @ direction - expected)
-    allowed = SAME * (np.abs(found.derivative) @ np.abs(direction)) + NOTHING * np.abs(found.values)
-    wrong = (apart > allowed) & ~found.kink.any(axis=1)
-    if wrong.any():
-        i = int(np.argmax(wrong))
-        raise SolverError(
-            f"method: the derivative of output {i + 1} along a direction of all parameters is "
-            f"{(found.derivative @ direction)[i]:.6g} by tangents, {expected[i]:.6g} by differences of runs: something in it is "
-            "not smooth; take method='differences'"
-        )
-    notes = tuple(
-        f"{each.name}: no derivative of {kinks.sum()} of {len(kinks)} outputs: a kink at this very value"
-        for each, kinks in zip(tangent.beside, found.kink.T) if kinks.any()
-    )  # fmt: skip
-    error = found.error + apart[:, None] / np.abs(direction)
-    return Gradient(
-        found.values, np.where(found.kink, np.nan, found.derivative), np.where(found.kink, np.inf, error), notes,
-        1 + len(STENCIL) * (1 + len(tangent.beside)),
-    )  # fmt: skip

@@ -17,7 +17,8 @@ from flexmbs.exports.data_frames import optional
 from flexmbs.model.run import Run
 from flexmbs.signals.arguments import FloatArray, whole_number
 from flexmbs.studies.fitting.arguments import Limits, read_limits, read_number, require_within, sizes
-from flexmbs.studies.fitting.derivatives import checked_scales, gradient, jacobian, noise_of, quick_level
+from flexmbs.studies.fitting.derivatives import checked_scales, gradient, noise_of, quick_level
+from flexmbs.studies.fitting.gradients import Slopes
 from flexmbs.studies.fitting.measurements import Measured, in_units_of, read_measured
 from flexmbs.studies.fitting.runs import Runs, Values, prepared_runs, run_options
 from flexmbs.studies.parameters import Build
@@ -100,8 +101,9 @@ def identify(
     """The parameters with which a run fits measured signals best, with confidence intervals and correlations.
 
     Least squares of (measured − computed)/σ by `scipy.optimize.least_squares`. Noise σ that is not given is estimated for each
-    channel from its own residuals. Intervals follow from the covariance σ²(JᵀJ)⁻¹ and Student's t: they hold for independent
-    noise and a model that is right. The run with the result is audited.
+    channel from its own residuals. Derivatives are tangents (`sensitivities`) where the runs have them, else differences of runs.
+    Intervals follow from the covariance σ²(JᵀJ)⁻¹ and Student's t: they hold for independent noise and a model that is
+    right. The run with the result is audited.
     Source: Seber and Wild, Nonlinear Regression (1989), sections 2.1 and 5.1.
 
     Parameters
@@ -198,6 +200,7 @@ class Fit:
         middle = self.runs(runs.base)
         noise = float(np.linalg.norm(noise_of(self.runs, runs.base, middle)) / (np.linalg.norm(middle.values) or 1.0))
         self.level = quick_level(noise)
+        self.derivatives = Slopes(self.runs, scale, level=self.level, workers=workers)
         self.dependent = max(DEPENDENT, NOISY * noise / 0.5**self.level)
 
     def computed(self, solution: Solution) -> FloatArray:
@@ -228,8 +231,9 @@ class Fit:
         return self.data - self.runs(self.values(x)).values
 
     def _slopes(self, x: FloatArray) -> FloatArray:
-        self.count += 2 * len(x)
-        J = jacobian(self.runs, self.values(x), self.scale, level=self.level, workers=self.workers)
+        before = self.derivatives.count
+        J = self.derivatives(self.values(x))
+        self.count += self.derivatives.count - before
         return -J * np.array([self.scale[name] for name in self.names])
 
     def refined(self, found: Estimate) -> tuple[Estimate, tuple[str, ...]]:

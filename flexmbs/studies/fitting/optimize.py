@@ -19,7 +19,8 @@ from flexmbs.exports.data_frames import optional
 from flexmbs.model.run import Run
 from flexmbs.signals.arguments import FloatArray, whole_number
 from flexmbs.studies.fitting.arguments import Limits, read_limits, require_within, sizes
-from flexmbs.studies.fitting.derivatives import checked_scales, jacobian
+from flexmbs.studies.fitting.derivatives import checked_scales
+from flexmbs.studies.fitting.gradients import Slopes
 from flexmbs.studies.fitting.runs import Runs, Values, prepared_runs, run_options
 from flexmbs.studies.outputs import Output, evaluated, read_outputs
 from flexmbs.studies.parameters import Build
@@ -91,7 +92,8 @@ def optimize(
 ) -> Optimum:  # fmt: skip
     """The values of parameters with which an output of a run is smallest, other outputs within limits.
 
-    "gradient" is SLSQP of `scipy.optimize.minimize` with derivatives by central differences of runs, for smooth outputs: it finds
+    "gradient" is SLSQP of `scipy.optimize.minimize` with derivatives by tangents where the runs have them, else by
+    differences, for smooth outputs: it finds
     a minimum near the start. "global" is `scipy.optimize.differential_evolution`, for outputs with jumps or many minima; it needs
     bounds of all parameters. The run at the optimum is audited.
     Sources: Kraft, DFVLR-FB 88-28 (1988); Storn and Price, J. Global Optimization 11 (1997) 341.
@@ -177,6 +179,7 @@ class Search:
         self.names, self.size = list(runs.base), np.array(list(scale.values()))
         self.start = np.array(list(runs.base.values())) / self.size
         self.bounds = np.array([bounds.get(name, (-math.inf, math.inf)) for name in self.names]) / self.size[:, None]
+        self.derivatives = Slopes(runs, scale, workers=workers)
         self.first = runs(runs.base).values
         self.level = np.where(self.first == 0.0, 1.0, np.abs(self.first))
         self.known: dict[bytes, FloatArray] = {self.start.tobytes(): self.first}
@@ -206,8 +209,9 @@ class Search:
         """Derivatives of `relative`. Raises `SolverError`."""
         key = x.tobytes()
         if key not in self.slopes:
-            self.count += 2 * len(x)
-            J = jacobian(self.runs, self.values(x), self.scale, workers=self.workers)
+            before = self.derivatives.count
+            J = self.derivatives(self.values(x))
+            self.count += self.derivatives.count - before
             self.slopes[key] = J * self.size / self.level[:, None]
         return self.slopes[key]
 

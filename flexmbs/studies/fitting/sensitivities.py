@@ -18,7 +18,7 @@ from flexmbs.model.run import Run
 from flexmbs.signals.arguments import FloatArray, whole_number
 from flexmbs.studies.fitting.arguments import read_number
 from flexmbs.studies.fitting.derivatives import checked_scales, gradient
-from flexmbs.studies.fitting.exact import tangent_gradient
+from flexmbs.studies.fitting.gradients import exact_gradient
 from flexmbs.studies.fitting.runs import prepared_runs, run_options
 from flexmbs.studies.outputs import Output, evaluated, read_outputs, units
 from flexmbs.studies.parameters import Build
@@ -27,7 +27,7 @@ from flexmbs.time_stepping.event import Event
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-METHODS = ("differences", "tangent")
+METHODS = ("differences", "tangent", "adjoint")
 HEADINGS = ("output", "parameter", "derivative", "error", "relative")
 
 
@@ -106,10 +106,12 @@ def sensitivities(
     that take another course, with other events, impacts, states of rigid contacts or another end, are not differentiated across:
     where smaller steps find no others, the derivative is NaN, as it is of outputs with a kink.
 
-    "tangent": the steps of the run are differentiated, those of generalized-α with a fixed step. The equations of a step are
-    exact, the terms of the equations of motion in them are differenced in single evaluations, never in runs, with relative errors
-    of about 1e-9. One direction is compared with differences of runs. What is not smooth is refused: events, rigid contacts,
-    discrete controllers, friction that depends on reactions, jumps of drives.
+    "tangent": the steps of the run are differentiated, of generalized-α or Dormand and Prince with a fixed step. The equations of
+    a step are exact, the terms of the equations of motion in them are differenced in single evaluations, or explicit steps one by
+    one, never runs; relative errors are about 1e-9. One direction is compared with differences of runs. What is not smooth is
+    refused: events, rigid contacts, discrete controllers, friction that depends on reactions, jumps of drives.
+
+    "adjoint": the same steps of generalized-α backwards, one pass for all outputs, which are those of channels.
 
     The run at the given values is audited.
 
@@ -131,7 +133,7 @@ def sensitivities(
         Other options of the run, by default the model's.
     events : sequence of Event
         As of `simulate`.
-    method : 'differences' or 'tangent'
+    method : 'differences', 'tangent' or 'adjoint'
         How derivatives are found.
     accuracy : float
         Wanted relative error of the derivatives by differences.
@@ -150,7 +152,7 @@ def sensitivities(
     InputError
         For parameters, outputs, models and options that are not possible.
     SolverError
-        If the run at the given values stops, or differences of runs contradict the tangents.
+        If the run at the given values stops, or differences of runs contradict the steps.
 
     Source: docs/theory.md, section 57.
 
@@ -175,10 +177,10 @@ def sensitivities(
     runs = prepared_runs(model, parameters, run_options(run, t_end, step), events, lambda solution: evaluated(wanted, solution))
     sizes = checked_scales(scales, runs.base)
     solution = runs.audited(runs.base)
-    if method == "tangent":
-        found = tangent_gradient(runs, solution, wanted, sizes, workers=workers)
-    else:
+    if method == "differences":
         found = gradient(runs, sizes, accuracy=accuracy, workers=workers)
+    else:
+        found = exact_gradient(runs, solution, wanted, sizes, method=method, workers=workers)
     lost = [note for note in found.notes if "no derivative" in note]
     if lost:
         warnings.warn("; ".join(lost), ModelWarning, stacklevel=2)

@@ -1,0 +1,73 @@
+"""The derivatives of runs as `fm.sensitivities` gives them, by tangents or adjoints, compared with differences of runs."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from flexmbs.api.solution import Solution
+from flexmbs.errors import InputError, SolverError
+from flexmbs.signals.arguments import FloatArray
+from flexmbs.studies.fitting.adjoint import adjoint_derivative
+from flexmbs.studies.fitting.along import STENCIL
+from flexmbs.studies.fitting.derivatives import QUICK, Gradient, jacobian
+from flexmbs.studies.fitting.exact import Tangent, channels
+from flexmbs.studies.fitting.runs import Runs, Values
+from flexmbs.studies.outputs import Output
+
+SAME = 1e-4  # relative difference to differences of runs that is an error
+NOTHING = 1e-7  # part of an output that is nothing
+
+
+class Slopes:
+    """Jacobians of runs for iterations: by tangents where the runs have them, else by differences of runs.
+
+    ``count``: number of runs so far, those beside a run of tangents included, which are begun only.
+    """
+
+    def __init__(self, runs: Runs, scales: Values, *, level: int = QUICK, workers: int) -> None:
+        self.runs, self.scales, self.level, self.workers, self.count = runs, scales, level, workers, 0
+        self.exact = True
+
+    def __call__(self, values: Values) -> FloatArray:
+        """∂y/∂p (n, m) at values of the parameters. Raises `InputError`, `SolverError`."""
+        if self.exact:
+            try:
+                found = Tangent(self.runs, values, self.scales, workers=self.workers, quick=True).jacobian()
+            except (InputError, SolverError):  # at a bound, say, or everywhere
+                self.exact = False
+            else:
+                self.count += 2 + 2 * len(values)
+                return found
+        self.count += 2 * len(values)
+        return jacobian(self.runs, values, self.scales, level=self.level, workers=self.workers)
+
+
+def exact_gradient(
+    runs: Runs, solution: Solution, outputs: Sequence[Output], scales: Values, *, method: str, workers: int
+) -> Gradient:  # fmt: skip
+    """Derivatives of the outputs by "tangent" or "adjoint", NaN at kinks. Raises `InputError` where there are none, `SolverError`
+    where differences of runs contradict them."""
+    tangent = Tangent(runs, {}, scales, workers=workers)
+    seen = channels(outputs, solution)
+    adjoint = method == "adjoint"
+    found = adjoint_derivative(tangent, solution, outputs) if adjoint else tangent.derivative(solution, seen)
+    direction, expected = tangent.along(solution, seen, workers)
+    apart = np.abs(found.derivative @ direction - expected)
+    allowed = SAME * (np.abs(found.derivative) @ np.abs(direction)) + NOTHING * np.abs(found.values)
+    wrong = (apart > allowed) & ~found.kink.any(axis=1)
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        raise SolverError(
+            f"method: the derivative of output {i + 1} along a direction of all parameters is "
+            f"{(found.derivative @ direction)[i]:.6g} by steps, {expected[i]:.6g} by differences of runs: something in it is "
+            "not smooth; take method='differences'"
+        )
+    notes = tuple(
+        f"{each.name}: no derivative of {kinks.sum()} of {len(kinks)} outputs: a kink at this very value"
+        for each, kinks in zip(tangent.beside, found.kink.T) if kinks.any()
+    )  # fmt: skip
+    error = found.error + apart[:, None] / np.abs(direction)
+    return Gradient(
+        found.values, np.where(found.kink, np.nan, found.derivative), np.where(found.kink, np.inf, error), notes,
+        1 + len(STENCIL) * (1 + len(tangent.beside)),
+    )  # fmt: skip
