@@ -34,6 +34,7 @@ from flexmbs.time_stepping.outcome import INTERRUPTED
 METHODS = (GeneralizedAlpha.name, DormandPrince.name)
 NEAR = 1e-6  # of a step: an output time is as good as its end
 FINE = 1e-5  # step of outputs along the slopes of what they are made of, in sizes of parameters
+COMPARED = 5e-4  # step of runs along one direction, over the sizes of parameters
 SEED = 1  # of the direction of this comparison
 
 
@@ -154,18 +155,19 @@ class Tangent:
                 values.append(of(beside(solution, run.compiled, changes)))
             yield np.array(values)
 
-    def along(self, solution: Solution, seen: Observed, workers: int) -> tuple[FloatArray, FloatArray]:
-        """One direction (m,) of all parameters, and the derivative along it by differences of four runs (n,)."""
+    def along(self, solution: Solution, seen: Observed, workers: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """One direction (m,) of all parameters, the derivative along it by differences of four runs (n,), and its error (n,)."""
         signs = np.random.default_rng(SEED).choice([-1.0, 1.0], len(self.beside))
         sizes = np.array([each.step for each in self.beside]) / PART * signs / math.sqrt(len(self.beside))
 
         def run(c: float) -> FloatArray:
-            moved = {each.name: self.runs.base[each.name] + c * PART * size for each, size in zip(self.beside, sizes)}
+            moved = {each.name: self.runs.base[each.name] + c * COMPARED * size for each, size in zip(self.beside, sizes)}
             return seen.of(concluded_run(begun(self.runs, moved)))
 
         with ThreadPoolExecutor(workers) as pool:
             values = np.array(list(pool.map(run, STENCIL)))
-        return sizes, _concluded(seen, seen.of(solution), values, PART)[0]
+        derivative, error, _ = _concluded(seen, seen.of(solution), values, COMPARED)
+        return sizes, derivative, error
 
 
 def concluded_run(run: Begun) -> Solution:
