@@ -1,4 +1,7 @@
 from .body.build import reduce as reduce
+from .body.families import aligned as aligned
+from .body.families import body_derivatives as body_derivatives
+from .body.families import with_shapes as with_shapes
 from .body.reference import AttachedInterface as AttachedInterface
 from .body.reference import AttachedNode as AttachedNode
 from .body.reference import Chord as Chord

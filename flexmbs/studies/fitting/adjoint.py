@@ -6,6 +6,7 @@ where ȳ_i = ∂Y/∂x_i ∂x_i/∂state drives the adjoint of the steps (`flexm
 depends on the state at that time alone, hence one change of a coordinate at all times gives all its slopes.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -22,6 +23,7 @@ from flexmbs.studies.outputs import Output, concluded, observed
 from flexmbs.system.sizes import displacement_sizes
 
 FINE = 1e-5  # step of single values of a channel, over the largest one
+PEAK = 1e-2  # and over the difference of the largest one to its neighbours
 FIELDS = ("s", "sd", "lam", "z", "work")
 
 
@@ -57,10 +59,19 @@ def _weights(outputs: Sequence[Output], solution: Solution) -> FloatArray:
     """∂Y/∂x_i (outputs, n), by differences of the outputs of given channels."""
     t, found = solution.t, []
     for output, x in zip(outputs, observed(outputs, solution)):
-        step = FINE * (np.abs(x).max() or 1.0)
+        step = min(FINE * (float(np.abs(x).max()) or 1.0), PEAK * _flatness(x))
         around = [[concluded([output], t, [x + c * step * unit])[0] for unit in np.eye(len(x))] for c in STENCIL]
         found.append(difference(np.array(around), step))
     return np.array(found)
+
+
+def _flatness(x: FloatArray) -> float:
+    """The smallest difference of the largest or least value of a channel to its neighbours, infinite if there is none: changes of
+    single values must not make another one the largest."""
+    apart = np.abs(np.diff(x))
+    near = [apart[max(k - 1, 0) : k + 1] for k in (int(np.argmax(x)), int(np.argmin(x)), int(np.argmax(np.abs(x))))]
+    found = np.concatenate(near)
+    return float(found[found > 0.0].min(initial=math.inf))
 
 
 def _by_states(
