@@ -26,6 +26,7 @@ from .fe.sections import CircularSection as CircularSection
 from .fe.sections import GeneralSection as GeneralSection
 from .fe.sections import ISection as ISection
 from .fe.sections import RectangularSection as RectangularSection
+from .fe.sections import ShellSection as ShellSection
 from .fe.sections import TubularSection as TubularSection
 from .formats.exporters import write_body as write_body
 from .formats.importers import read_body as read_body

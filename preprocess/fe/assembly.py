@@ -14,7 +14,7 @@ from preprocess.elements.element import Element
 from preprocess.elements.formulation import Formulation
 from preprocess.fe.connections import Connection, Nodes, connected
 from preprocess.fe.constraints import constraints_of
-from preprocess.fe.element_groups import ElementGroup, Materials, Sections, element_groups, structures
+from preprocess.fe.element_groups import ElementGroup, Materials, element_groups
 from preprocess.fe.freedoms import NONE, Freedoms
 from preprocess.fe.kernels import add_elements
 from preprocess.fe.mass_points import joined, nodes_as_points
@@ -22,6 +22,7 @@ from preprocess.fe.material import Material, elasticity_tensor
 from preprocess.fe.model import FEModel
 from preprocess.fe.pattern import block_columns, elements_of_nodes, neighbour_counts, neighbours
 from preprocess.fe.structure import mass_of, stiffness_of
+from preprocess.fe.structures import Sections, structures
 from preprocess.inputs.arguments import checked_arguments, flag, instance
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh.mesh import Mesh
@@ -51,7 +52,7 @@ def assemble(
     mesh: the mesh.  allow_large: also beyond the free memory.
     material: one for the whole mesh, or materials by element set, which must cover every element exactly once.
     formulation: of elements with several formulations.
-    sections: of beams, one for all or by element set, which must cover every one exactly once.
+    sections: of beams and shells, one for all or by element set, which must cover every one exactly once.
     connections: `RigidSpider`, `AveragingSpider`, `Equation` and `Bushing` by name, which is also that of a centre's node set.
     lumped: diagonal m, each element's consistent diagonal scaled to its mass (Hinton, Rock, Zienkiewicz 1976), always positive.
     Raises InputError when the estimated memory of assembly and factorization exceeds the free memory, unless allow_large, and for
@@ -164,11 +165,15 @@ def _mass_tables(element: Element) -> tuple[Array, Array, Array]:
 
 
 def _warn_of_stiff_elements(mesh: Mesh) -> None:
-    """Warn of linear tetrahedra and wedges, which are far too stiff in bending."""
+    """Warn of linear tetrahedra and wedges, far too stiff in bending, and of shells of triangles."""
     stiff = {name: len(mesh.blocks[name].ids) for name in ("tet4", "wedge6") if name in mesh.blocks}
     if stiff:
         what = " and ".join(f"{n} {name}" for name, n in stiff.items())
         message = f"{mesh.source}: {what} elements are far too stiff in bending; use tet10 and wedge15"
+        warnings.warn(message, PreprocessWarning, stacklevel=4)
+    triangles, others = (len(mesh.blocks[name].ids) if name in mesh.blocks else 0 for name in ("tri3", "quad4"))
+    if triangles > others:
+        message = f"{mesh.source}: {triangles} tri3 shells are stiff where a thin shell is doubly curved; use quad4"
         warnings.warn(message, PreprocessWarning, stacklevel=4)
 
 

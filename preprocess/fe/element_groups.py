@@ -1,4 +1,4 @@
-"""Groups of elements of one type and one material, and of one section."""
+"""Groups of elements of one type and one material."""
 
 import difflib
 from collections.abc import Mapping
@@ -10,12 +10,7 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
 from preprocess.elements import ELEMENTS, Element
-from preprocess.fe.beams import Beams
-from preprocess.fe.freedoms import Freedoms
 from preprocess.fe.material import Material
-from preprocess.fe.sections import Section
-from preprocess.fe.structure import Structure
-from preprocess.inputs.arguments import instance
 from preprocess.mesh.mesh import ElementBlock, Mesh
 
 Indices = NDArray[np.int64]
@@ -37,7 +32,6 @@ class ElementGroup:
 
 
 Materials = Material | Mapping[str, Material]
-Sections = Section | Mapping[str, Section]
 
 
 def element_groups(mesh: Mesh, material: Materials, elements: Mapping[str, Element] = ELEMENTS) -> tuple[ElementGroup, ...]:
@@ -46,7 +40,7 @@ def element_groups(mesh: Mesh, material: Materials, elements: Mapping[str, Eleme
     material: one for the whole mesh, or materials by element set, which must cover every element exactly once.
     elements: the formulation of each element type.  Raises InputError naming unknown, overlapping or incomplete sets.
     """
-    owner = _owners_by_block(mesh, mesh.blocks, material, "material")
+    owner = owners_by_block(mesh, mesh.blocks, material, "material")
     groups = []
     for name, block in mesh.solids.items():
         for each, rows in owner[name]:
@@ -54,35 +48,7 @@ def element_groups(mesh: Mesh, material: Materials, elements: Mapping[str, Eleme
     return tuple(groups)
 
 
-def structures(mesh: Mesh, material: Materials, sections: Sections, freedoms: Freedoms) -> tuple[Structure, ...]:
-    """The beams of a mesh by section and material.
-
-    sections: one for all structural elements, or by element set; freedoms: of the nodes.  Raises InputError as `element_groups`.
-    """
-    if not mesh.structural:
-        return ()
-    materials = _owners_by_block(mesh, mesh.blocks, material, "material")
-    owners = _owners_by_block(mesh, mesh.structural, sections, "sections")
-    found = []
-    for name, block in mesh.structural.items():
-        for section, rows in owners[name]:
-            _check_section(mesh, name, section)
-            for own, others in materials[name]:
-                both = np.intersect1d(rows, others)
-                table = block.connectivity[both]
-                if len(both):
-                    found.append(Beams(name, table, block.ids[both], own, freedoms, mesh.nodes[table], section=section))
-    return tuple(found)
-
-
-def _check_section(mesh: Mesh, name: str, section: Section) -> None:
-    instance(section, Section, f"{mesh.source}: sections", "a section, such as TubularSection(0.05, 0.002)")
-    if name not in section.elements:
-        kinds = ", ".join(section.elements)
-        raise InputError(f"{mesh.source}: sections: {type(section).__name__} is of {kinds} elements, not of {name}; give another")
-
-
-def _owners_by_block(
+def owners_by_block(
     mesh: Mesh, blocks: Mapping[str, ElementBlock], given: Any, what: str
 ) -> dict[str, list[tuple[Any, Indices]]]:
     """What is given for the elements, one for all or by element set, with the rows of each block that have it."""

@@ -1,8 +1,7 @@
-"""Cross-sections of beams.
+"""Sections of beams and shells.
 
-Local axes: x along the beam from its first node to its second, y along the part of ``orientation`` perpendicular to it, and
-z = x × y.
-I_z = ∫ y² dA belongs to bending along y.
+Local axes of beams: x along the beam from its first node to its second, y along the part of ``orientation`` perpendicular to it,
+and z = x × y. I_z = ∫ y² dA belongs to bending along y.
 
 Source: Young and Budynas, Roark's Formulas for Stress and Strain, tables A.1 and 10.7; Timoshenko and Goodier, Theory of
 Elasticity, section 109 (torsion of rectangular bars); Cowper, J. Appl. Mech. 33 (1966) 335 (shear coefficients).
@@ -322,6 +321,37 @@ class GeneralSection(BeamSection):
         return SectionData(self.area, self.Iy, self.Iz, self.J, ky, kz, outline, torsion)
 
 
+@checked_arguments
+@dataclass(frozen=True, eq=False)
+class ShellSection(Section):
+    """Shell of one ``thickness`` [m].
+
+    thickness: m.  offset: of its middle from the nodes, along the normal, which is right-handed to the order of the nodes [m].
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> plate = pp.Mesh.from_arrays([(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)], {"quad4": [(0, 1, 2, 3)]})
+    >>> fe = pp.assemble(plate, pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0), sections=pp.ShellSection(0.002))
+    >>> round(fe.mass, 9)  # ρ h A
+    15.7
+    """
+
+    thickness: float
+    _: KW_ONLY
+    offset: float = 0.0
+
+    kind = "shell"
+    elements = ("tri3", "quad4")
+
+    def __post_init__(self) -> None:
+        if not 0 < number(self.thickness, "section: thickness") < np.inf:
+            raise InputError(f"section: thickness = {self.thickness!r}; give a positive length in m")
+        if not np.isfinite(number(self.offset, "section: offset")):
+            raise InputError(f"section: offset = {self.offset!r}; give a length in m")
+
+
 SECTIONS: dict[str, type[Section]] = {
-    each.kind: each for each in (RectangularSection, CircularSection, TubularSection, BoxSection, ISection, GeneralSection)
+    each.kind: each
+    for each in (RectangularSection, CircularSection, TubularSection, BoxSection, ISection, GeneralSection, ShellSection)
 }

@@ -1,0 +1,49 @@
+"""The beams and shells of a mesh, in groups of one type, section and material."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from flexmbs.errors import InputError
+from preprocess.fe.beams import Beams
+from preprocess.fe.element_groups import Materials, owners_by_block
+from preprocess.fe.freedoms import Freedoms
+from preprocess.fe.sections import Section
+from preprocess.fe.shells import Shells
+from preprocess.fe.structure import Structure
+from preprocess.inputs.arguments import instance
+from preprocess.mesh.mesh import Mesh
+
+Sections = Section | Mapping[str, Section]
+CLASSES: dict[str, Any] = {"line2": Beams, "tri3": Shells, "quad4": Shells}
+
+
+def structures(mesh: Mesh, material: Materials, sections: Sections, freedoms: Freedoms) -> tuple[Structure, ...]:
+    """The beams and shells of a mesh by section and material.
+
+    sections: one for all structural elements, or by element set; freedoms: of the nodes.  Raises InputError as `element_groups`.
+    """
+    if not mesh.structural:
+        return ()
+    materials = owners_by_block(mesh, mesh.blocks, material, "material")
+    owners = owners_by_block(mesh, mesh.structural, sections, "sections")
+    found = []
+    for name, block in mesh.structural.items():
+        for section, rows in owners[name]:
+            _check_section(mesh, name, section)
+            for own, others in materials[name]:
+                both = np.intersect1d(rows, others)
+                table = block.connectivity[both]
+                if len(both):
+                    found.append(CLASSES[name](name, table, block.ids[both], own, freedoms, mesh.nodes[table], section=section))
+    return tuple(found)
+
+
+def _check_section(mesh: Mesh, name: str, section: Section) -> None:
+    instance(section, Section, f"{mesh.source}: sections", "a section, such as TubularSection(0.05, 0.002)")
+    if name not in section.elements:
+        kinds = ", ".join(section.elements)
+        raise InputError(f"{mesh.source}: sections: {type(section).__name__} is of {kinds} elements, not of {name}; give another")
