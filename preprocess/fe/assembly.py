@@ -12,7 +12,7 @@ from flexmbs.errors import InputError
 from preprocess.elements import ELEMENTS
 from preprocess.elements.element import Element
 from preprocess.elements.formulation import Formulation
-from preprocess.fe.connections import Connection, Nodes, connected
+from preprocess.fe.connections import CONNECTIONS, Connection, Nodes, connected
 from preprocess.fe.constraints import constraints_of
 from preprocess.fe.element_groups import ElementGroup, Materials, element_groups
 from preprocess.fe.freedoms import NONE, Freedoms
@@ -21,6 +21,7 @@ from preprocess.fe.mass_points import joined, nodes_as_points
 from preprocess.fe.material import Material, elasticity_tensor
 from preprocess.fe.model import FEModel
 from preprocess.fe.pattern import block_columns, elements_of_nodes, neighbour_counts, neighbours
+from preprocess.fe.sections import SECTIONS, Section
 from preprocess.fe.structure import mass_of, stiffness_of
 from preprocess.fe.structures import Sections, structures
 from preprocess.inputs.arguments import checked_arguments, flag, instance
@@ -52,7 +53,8 @@ def assemble(
     mesh: the mesh.  allow_large: also beyond the free memory.
     material: one for the whole mesh, or materials by element set, which must cover every element exactly once.
     formulation: of elements with several formulations.
-    sections: of beams and shells, one for all or by element set, which must cover every one exactly once.
+    sections: of beams and shells, one for all or by element set, which must cover every one exactly once; by default those of
+    the file.
     connections: `RigidSpider`, `AveragingSpider`, `Equation` and `Bushing` by name, which is also that of a centre's node set.
     lumped: diagonal m, each element's consistent diagonal scaled to its mass (Hinton, Rock, Zienkiewicz 1976), always positive.
     Raises InputError when the estimated memory of assembly and factorization exceeds the free memory, unless allow_large, and for
@@ -74,16 +76,18 @@ def assemble(
         instance(each, Material, "material", "a material, such as Isotropic(E=210e9, nu=0.3, rho=7850.0)")
     if not allow_large:
         check_memory(len(mesh.nodes), mesh.source)
-    if mesh.structural and sections is None:
+    sections = _declared_sections(mesh) if sections is None else sections
+    connections = {**_declared_connections(mesh), **(connections or {})}
+    if mesh.structural and not sections:
         raise InputError(f"{mesh.source}: sections: missing for {', '.join(mesh.structural)} elements; give them by element set")
     groups = element_groups(mesh, material, formulation.chosen(ELEMENTS))
     _warn_of_stiff_elements(mesh)
     K, m = _solid_matrices(mesh, groups, lumped) if groups else _empty_matrices(len(mesh.nodes))
     turning = np.unique(np.concatenate([NONE, *(block.connectivity.ravel() for block in mesh.structural.values())]))
     nodes = Nodes(mesh.nodes, mesh.node_ids, mesh.node_sets, Freedoms(len(mesh.nodes), turning))
-    joints = connected(nodes, connections or {})
+    joints = connected(nodes, connections)
     places, freedoms = joints.nodes.positions, joints.nodes.freedoms
-    parts = structures(mesh, material, sections or {}, freedoms)
+    parts = structures(mesh, material, sections, freedoms)
     points, masses = mass_of(parts, freedoms.size)
     K, m = _padded(K, freedoms.size), _padded(m, len(places))
     return FEModel(
@@ -105,6 +109,20 @@ def assemble(
         constraints=constraints_of(joints.rows, freedoms.rigid_motion(places - mesh.nodes.mean(axis=0))),
         arms=joints.arms,
     )
+
+
+def _declared_sections(mesh: Mesh) -> dict[str, Section]:
+    """Sections that the mesh file gives, by element set."""
+    return {name: _made(SECTIONS, given) for name, given in mesh.declared.sections.items()}
+
+
+def _declared_connections(mesh: Mesh) -> dict[str, Connection]:
+    """Connections that the mesh file gives."""
+    return {name: _made(CONNECTIONS, given) for name, given in mesh.declared.connections.items()}
+
+
+def _made(kinds: Mapping[str, Any], given: Mapping[str, Any]) -> Any:
+    return kinds[given["kind"]](**{key: value for key, value in given.items() if key != "kind"})
 
 
 def _empty_matrices(n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:

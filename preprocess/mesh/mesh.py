@@ -16,6 +16,7 @@ from preprocess.elements.structural import STRUCTURAL
 from preprocess.inputs.arguments import flag, floats, instance, integers, node_indices, vector
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh import checks
+from preprocess.mesh.declared import Declared
 from preprocess.mesh.faces import all_faces, surface_triangles
 from preprocess.mesh.quality import MeshQuality, mesh_quality
 
@@ -42,6 +43,7 @@ class Mesh:
     "quad4"
     node_sets: node indices by name (node sets, and the nodes of named surfaces); element_sets: element numbers by name
     source: path or origin; unit: length unit of the file; separate: its parts need not share nodes, connections join them
+    declared: sections, connections and masses of the file
 
     Examples
     --------
@@ -61,6 +63,7 @@ class Mesh:
     source: str = "arrays"
     unit: str = "m"
     separate: bool = False
+    declared: Declared = field(default_factory=Declared)
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{len(block.ids)} {kind}" for kind, block in self.blocks.items())

@@ -39,9 +39,9 @@ GENERATORS = (
 )  # fmt: skip
 
 
-def read_abaqus(path: Path) -> RawMesh:
+def read_abaqus(path: Path, structural: bool = False) -> RawMesh:
     """Mesh of an input file. Raises InputError with the line for anything malformed or unsupported."""
-    model, parts = Reading(), dict[str, Reading]()
+    model, parts = Reading(structural=structural), dict[str, Reading]()
     stack: list[tuple[Reading, str, tuple[Array, Array]]] = [(model, "", (np.eye(3), np.zeros(3)))]
     left: Counter[tuple[str, str]] = Counter()
     for keyword, options, line, rows, table in keyword_blocks(path):
@@ -49,7 +49,7 @@ def read_abaqus(path: Path) -> RawMesh:
         if left_out is not None:
             left[left_out[:2]] += left_out[2]
         elif keyword == "PART":
-            parts[_name(options, line, keyword).upper()] = part = Reading()
+            parts[_name(options, line, keyword).upper()] = part = Reading(structural=structural)
             stack.append((part, "", stack[0][2]))
         elif keyword == "INSTANCE":
             name, part_name = _name(options, line, keyword), options.get("PART", "").upper()
@@ -78,7 +78,10 @@ def read_abaqus(path: Path) -> RawMesh:
     if not model.nodes:
         raise InputError(f"{path}: has no *NODE block; expected an Abaqus input file")
     notices = tuple(f"{n} {what} omitted; {remedy}" for (what, remedy), n in sorted(left.items()))
-    return _raw(path, with_plain_names(model), notices)
+    if structural and left:
+        what = " and ".join(f"{n} {each}" for (each, _), n in sorted(left.items()))
+        raise InputError(f"{path}: {what} are not read; remove them and give them as connections and PointMass")
+    return _raw(path, with_plain_names(model), notices, structural)
 
 
 def _left_out(keyword: str, options: dict[str, str], count: int) -> tuple[str, str, int] | None:
@@ -99,7 +102,7 @@ def _name(options: dict[str, str], line: str, keyword: str) -> str:
     return options["NAME"]
 
 
-def _raw(path: Path, reading: Reading, notices: tuple[str, ...]) -> RawMesh:
+def _raw(path: Path, reading: Reading, notices: tuple[str, ...], structural: bool) -> RawMesh:
     """Arrays of the content, with rows instead of node numbers."""
     node_ids = np.array(list(reading.nodes), dtype=np.int64)
     row = {node: n for n, node in enumerate(reading.nodes)}
@@ -114,7 +117,7 @@ def _raw(path: Path, reading: Reading, notices: tuple[str, ...]) -> RawMesh:
     for name in reading.surfaces:
         own = name if same_name(sets, name) is None else f"surface {name}"
         sets[own] = [row[n] for n in surface_nodes(path, reading, name, outer)]
-    raw = assembled(path, np.array(list(reading.nodes.values())), node_ids, cells, _unique(sets))
+    raw = assembled(path, np.array(list(reading.nodes.values())), node_ids, cells, _unique(sets), structural)
     return replace(raw, element_sets=raw.element_sets | _unique(reading.element_sets), notices=notices)
 
 

@@ -18,6 +18,7 @@ class Reading:
 
     surfaces: (set or number, face) by name, face "" for the outer faces of the set
     shifts: offsets of the node and element numbers of each instance; own: those of the assembly's own nodes
+    structural: whether beams and shells are read
     """
 
     nodes: dict[int, tuple[float, ...]] = field(default_factory=dict)
@@ -28,6 +29,7 @@ class Reading:
     node_surfaces: list[str] = field(default_factory=list)
     shifts: dict[str, tuple[int, int]] = field(default_factory=dict)
     own: tuple[int, int] = (0, 0)
+    structural: bool = False
 
     def copy(self) -> "Reading":
         """Copy for an instance to extend."""

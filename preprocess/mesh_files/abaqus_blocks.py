@@ -39,6 +39,16 @@ SKIN_TYPES = {
     "SFM3D8": ("quad8", 8),
 }
 
+# Shells and beams of first order; S4R is read as the fully integrated S4, B31R as B31.
+STRUCTURAL_TYPES = {
+    "S3": ("shell3", 3),
+    "S3R": ("shell3", 3),
+    "S4": ("shell4", 4),
+    "S4R": ("shell4", 4),
+    "B31": ("beam2", 2),
+    "B31R": ("beam2", 2),
+}
+
 Block = tuple[str, dict[str, str], str, Rows, Array | None]
 
 
@@ -111,10 +121,12 @@ def _lines(source: str, lines: list[str], includes: Includes) -> Iterator[tuple[
         yield begun, carried
 
 
-def element_type(kind: str) -> tuple[str, int]:
-    """meshio's name and the number of nodes; ("", 0) for an unsupported type."""
+def element_type(kind: str, structural: bool = False) -> tuple[str, int]:
+    """meshio's name and the number of nodes; ("", 0) for an unsupported type, of beams and shells unless ``structural``."""
     if kind in SKIN_TYPES:
         return SKIN_TYPES[kind]
+    if structural and kind in STRUCTURAL_TYPES:
+        return STRUCTURAL_TYPES[kind]
     base = re.match(r"C3D\d+", kind)
     if base and set(kind[base.end() :]) <= set(SUFFIXES):
         return SOLID_TYPES.get(base.group(), ("", 0))

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preprocess.mesh_files.abaqus_assembly import Reading, Rows, split
-from preprocess.mesh_files.abaqus_blocks import SOLID_TYPES, element_type, error_at
+from preprocess.mesh_files.abaqus_blocks import SOLID_TYPES, STRUCTURAL_TYPES, element_type, error_at
 from preprocess.mesh_files.abaqus_surfaces import same_name
 
 Array = NDArray[np.float64]
@@ -62,7 +62,7 @@ def _node_table(reading: Reading, options: dict[str, str], line: str, table: Arr
 
 
 def _element_table(reading: Reading, options: dict[str, str], line: str, table: Array) -> None:
-    name, _ = element_type(options["TYPE"].upper())
+    name, _ = element_type(options["TYPE"].upper(), reading.structural)
     members = table.astype(np.int64)
     if not np.array_equal(members, table):
         raise error_at(line, "expected integers below it")
@@ -80,7 +80,7 @@ def _element(reading: Reading, options: dict[str, str], line: str, rows: Rows) -
     kind = options.get("TYPE", "").upper()
     if not kind:
         raise error_at(line, "*ELEMENT has no TYPE=")
-    name, size = element_type(kind)
+    name, size = element_type(kind, reading.structural)
     table = _table([text for _, text in rows], np.int64, size + 1) if size else None
     up, up_e = reading.own
     if (
@@ -106,9 +106,8 @@ def _element(reading: Reading, options: dict[str, str], line: str, rows: Rows) -
     if size and fields:
         raise error_at(rows[-1][0], f"element {fields[0]} ({kind}) has {len(fields) - 1} nodes; it needs {size}")
     if not size and rows:
-        raise error_at(
-            line, f"{len(rows)} line(s) of element type {kind} are not supported; export {', '.join(SOLID_TYPES)} only"
-        )
+        remedy = "read it with structural=True" if kind in STRUCTURAL_TYPES else f"export {', '.join(SOLID_TYPES)} only"
+        raise error_at(line, f"{len(rows)} line(s) of element type {kind} are not supported; {remedy}")
 
 
 def _set(reading: Reading, nodes: bool, options: dict[str, str], line: str, rows: Rows) -> None:

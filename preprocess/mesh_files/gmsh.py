@@ -47,7 +47,7 @@ ORDER = {
 }
 
 
-def read_gmsh(path: Path) -> RawMesh:
+def read_gmsh(path: Path, structural: bool = False) -> RawMesh:
     """Mesh of a file; physical groups become sets.
 
     Raises InputError for a wrong format, broken section, impossible count, missing node.
@@ -59,7 +59,7 @@ def read_gmsh(path: Path) -> RawMesh:
     except InputError as error:
         raise InputError(*(p if p.startswith(str(path)) else f"{path}: {p}" for p in error.problems)) from None
     _check_unique_numbers(path, node_ids)
-    return assembled(path, points, node_ids, tuple(_cells(path, node_ids, elements, names)), {})
+    return assembled(path, points, node_ids, tuple(_cells(path, node_ids, elements, names)), {}, structural)
 
 
 Content = tuple[Array, Indices, list[Element], dict[tuple[int, int], str]]

@@ -53,7 +53,7 @@ class MedMesh:
     element_groups: dict[int, tuple[str, ...]]
 
 
-def read_med(path: Path) -> RawMesh:
+def read_med(path: Path, structural: bool = False) -> RawMesh:
     """MED file; groups become sets. Its volumes have the opposite node order: element types that are inverted throughout are
     reoriented."""
     mesh = read_whole(path, _read, "Salome or Code_Aster")
@@ -72,7 +72,7 @@ def read_med(path: Path) -> RawMesh:
     for family, names in mesh.node_groups.items():
         for name in names:
             sets[name] = np.union1d(sets.get(name, np.zeros(0, np.int64)), np.flatnonzero(mesh.node_families == family))
-    raw = assembled(path, mesh.points, mesh.node_ids, cells, sets)
+    raw = assembled(path, mesh.points, mesh.node_ids, cells, sets, structural)
     return replace(raw, connectivity={name: _reoriented(raw.points, name, table) for name, table in raw.connectivity.items()})
 
 

@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import read_text
+from preprocess.mesh.declared import Declared
 from preprocess.mesh_files.nastran_cards import Card, cards_of, integer_field, listed_numbers, real_field, text_field
 from preprocess.mesh_files.nastran_coordinates import Frames, basic_position
+from preprocess.mesh_files.nastran_structures import Structures, add_bar, add_property, add_shell, add_spider
 from preprocess.mesh_files.raw_mesh import Cells, RawMesh, assembled, node_rows
 
 Array = NDArray[np.float64]
@@ -32,6 +34,10 @@ ORDER = {
     "wedge15": [*range(9), 12, 13, 14, 9, 10, 11],
 }
 SKIN = {"CTRIA3": ("triangle", 3), "CTRIA6": ("triangle6", 6), "CQUAD4": ("quad", 4), "CQUAD8": ("quad8", 8)}
+STRUCTURAL = {
+    "CQUAD4": add_shell, "CTRIA3": add_shell, "CBAR": add_bar, "RBE2": add_spider, "RBE3": add_spider,
+    "PSHELL": add_property, "PBAR": add_property, "PBARL": add_property,
+}  # fmt: skip
 LEFT_OUT = re.compile(r"^(CONM[12]|RBAR|RBE1|RROD|RSPLINE|MPC(ADD)?|PLOTEL)$")
 # Cards starting with C that are not elements.
 NOT_ELEMENTS = re.compile(r"^(CORD\w*|CEND|COUPMASS|CMETHOD|CSET1?|CBARAO)$")
@@ -49,11 +55,15 @@ class Bulk:
     element_sets: dict[str, list[int]] = field(default_factory=dict)
     either_sets: dict[str, list[int]] = field(default_factory=dict)  # SET1: of nodes or of elements
     notices: list[str] = field(default_factory=list)
+    structures: Structures = field(default_factory=Structures)
 
 
-def read_nastran(path: Path) -> RawMesh:
-    """Nastran bulk data; property numbers become sets "property 7", SPC, SPC1, SET, SET1, RBE2 and RBE3 node sets."""
-    bulk = _bulk(path)
+def read_nastran(path: Path, structural: bool = False) -> RawMesh:
+    """Nastran bulk data; property numbers become sets "property 7", SPC, SPC1, SET, SET1, RBE2 and RBE3 node sets.
+
+    structural: CQUAD4, CTRIA3 and CBAR as elements, RBE2 and RBE3 as connections.
+    """
+    bulk = _bulk(path, structural)
     row = {number: n for n, number in enumerate(bulk.positions)}
     node_ids = np.array(list(bulk.positions), dtype=np.int64)
     by_kind: dict[tuple[str, int], list[tuple[int, list[int]]]] = defaultdict(list)
@@ -63,27 +73,58 @@ def read_nastran(path: Path) -> RawMesh:
     for (kind, region), found in by_kind.items():
         ids = np.array([number for number, _ in found])
         cells.append(Cells(kind, node_rows(path, node_ids, [nodes for _, nodes in found], ids), ids, (f"property {region}",)))
-    elements = {number for _, number, _, _ in bulk.solids}
+    elements = {number for _, number, _, _ in (*bulk.solids, *bulk.structures.shells)}
+    elements |= {number for number, _, _, _ in bulk.structures.beams}
     node_sets = bulk.node_sets | {name: members for name, members in bulk.either_sets.items() if row.keys() >= set(members)}
     sets = {name: _unique([row[n] for n in members if n in row]) for name, members in node_sets.items()}
-    raw = assembled(path, np.array(list(bulk.positions.values())), node_ids, cells, sets)
+    beams_and_shells = bulk.structures.element_sets()
+    cells += _structural_cells(path, bulk.structures, node_ids)
+    sets |= {name: _unique([row[n] for n in members if n in row]) for name, members in bulk.structures.centres.items()}
+    raw = assembled(path, np.array(list(bulk.positions.values())), node_ids, cells, sets, structural)
     both = {**bulk.element_sets, **{name: members for name, members in bulk.either_sets.items() if elements >= set(members)}}
     groups = {name: _unique(members) for name, members in both.items()}
-    return replace(raw, element_sets={**raw.element_sets, **groups}, notices=tuple(bulk.notices))
+    groups |= {name: _unique(members) for name, (members, _) in beams_and_shells.items()}
+    declared = _with_weights(bulk.structures.declared(), raw)
+    return replace(raw, element_sets={**raw.element_sets, **groups}, notices=tuple(bulk.notices), declared=declared)
+
+
+def _structural_cells(path: Path, found: Structures, node_ids: Indices) -> list[Cells]:
+    """Cells of the beams and shells, one kind after the other."""
+    by_kind: dict[str, list[tuple[int, list[int]]]] = defaultdict(list)
+    for kind, number, _, nodes in found.shells:
+        by_kind[kind].append((number, nodes))
+    for number, _, nodes, _ in found.beams:
+        by_kind["beam2"].append((number, nodes))
+    cells = []
+    for kind, each in by_kind.items():
+        ids = np.array([number for number, _ in each])
+        cells.append(Cells(kind, node_rows(path, node_ids, [nodes for _, nodes in each], ids), ids, ()))
+    return cells
+
+
+def _with_weights(declared: Declared, raw: RawMesh) -> Declared:
+    """Declarations with the weights of averaging spiders in the order of the rows of their nodes."""
+    connections = {}
+    for name, given in declared.connections.items():
+        if isinstance(given.get("weights"), dict):
+            order = [int(raw.node_ids[k]) for k in raw.node_sets[name]]
+            given = {**given, "weights": [given["weights"][number] for number in order]}
+        connections[name] = given
+    return replace(declared, connections=connections)
 
 
 def _unique(members: Iterable[int]) -> Indices:
     return np.unique(np.array(list(members), dtype=np.int64))
 
 
-def _bulk(path: Path) -> Bulk:
+def _bulk(path: Path, structural: bool) -> Bulk:
     """Content of a bulk data file. Raises InputError with the line for anything malformed or unsupported."""
     lines = read_text(path).splitlines()
     start = next((n for n, line in enumerate(lines) if re.match(r"\s*BEGIN\s+(BULK|SUPER)", line, re.I)), -1)
     cards = list(cards_of(path, lines[start + 1 :], start + 1))
     if not any(card.name == "GRID" for card in cards):
         raise InputError(f"{path}: has no GRID card; expected Nastran bulk data (BEGIN BULK … ENDDATA)")
-    bulk = Bulk(either_sets=_case_control_sets(path, lines[: max(start, 0)]))
+    bulk = Bulk(either_sets=_case_control_sets(path, lines[: max(start, 0)]), structures=Structures(source=str(path)))
     systems = {integer_field(card, 0): card for card in cards if card.name in ("CORD2R", "CORD2C", "CORD2S")}
     default = next((integer_field(card, 1, 0) for card in cards if card.name == "GRDSET"), 0)
     located: dict[int, tuple[Array, Array]] = {0: (np.zeros(3), np.eye(3))}
@@ -91,9 +132,17 @@ def _bulk(path: Path) -> Bulk:
     left: Counter[str] = Counter()
     for card in cards:
         if card.name == "GRID":
+            if structural and integer_field(card, 5, 0):
+                raise InputError(
+                    f"{card.line}: GRID {integer_field(card, 0)}: displacements in a local system are not supported here"
+                )
             _add_node(bulk, card, default, systems, located)
         elif card.name in SOLIDS:
             _add_solid(bulk, card)
+        elif structural and card.name in STRUCTURAL:
+            STRUCTURAL[card.name](bulk.structures, card)
+            if card.name in _SET_CARDS:
+                _SET_CARDS[card.name](bulk, card)
         elif card.name in SKIN:
             kind, count = SKIN[card.name]
             bulk.skin.append(
@@ -108,6 +157,11 @@ def _bulk(path: Path) -> Bulk:
     if unknown:
         what = " and ".join(f"{n} {name}" for name, n in sorted(unknown.items()))
         raise InputError(f"{path}: {what} elements are not supported; export solids only ({', '.join(SOLIDS)})")
+    if structural:
+        refused = [f"{n} {name}" for name, n in sorted(left.items()) if name not in ("PLOTEL", "CONM1", "CONM2")]
+        if refused:
+            raise InputError(f"{path}: {' and '.join(refused)} are not supported; use RBE2, RBE3, or Equation in Python")
+        bulk.notices = [notice for notice in bulk.notices if not notice.startswith("RBE")]
     bulk.notices += [f"{n} {name} omitted: {_remedy(name)}" for name, n in sorted(left.items())]
     return bulk
 

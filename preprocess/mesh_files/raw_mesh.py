@@ -1,4 +1,5 @@
-"""Raw content of a mesh file, before units and checks; solid cells joined by type, cells of lower dimension as node sets."""
+"""Raw content of a mesh file, before units and checks; solid cells joined by type, cells of lower dimension as node sets or,
+where they are wanted, as beams and shells."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -10,18 +11,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError
 from preprocess.elements import ELEMENTS
+from preprocess.mesh.declared import Declared
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 SOLIDS = {element.meshio_name: element.name for element in ELEMENTS.values()}
 LOWER = {"vertex": 0, "line": 1, "line3": 1, "triangle": 2, "triangle6": 2, "triangle7": 2, "quad": 2, "quad8": 2, "quad9": 2}
+STRUCTURES = {"line": "line2", "triangle": "tri3", "quad": "quad4", "beam2": "line2", "shell3": "tri3", "shell4": "quad4"}
+SHELLS = ", or read its beams and shells with structural=True"
 SHOWN = 5
 
 
 @dataclass(frozen=True, eq=False)
 class RawMesh:
-    """Raw content of a mesh file: all points, solid elements by type, sets as point indices; notices: omitted content."""
+    """Raw content of a mesh file: all points, elements by type, sets as point indices; notices: omitted content; declared: what
+    the file says of its beams, shells and connections."""
 
     points: Array
     node_ids: Indices
@@ -30,6 +35,7 @@ class RawMesh:
     node_sets: dict[str, Indices] = field(default_factory=dict)
     element_sets: dict[str, Indices] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
+    declared: Declared = field(default_factory=Declared)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,21 +65,18 @@ def node_rows(path: Path, node_ids: Indices, numbers: ArrayLike, elements: Seque
     return rows
 
 
-def assembled(path: Path, points: Array, node_ids: Indices, cells: Iterable[Cells], node_sets: dict[str, Indices]) -> RawMesh:
-    """Solid cells joined by type; lower-dimensional cells as node sets, rejected when not on a solid."""
+def assembled(
+    path: Path, points: Array, node_ids: Indices, cells: Iterable[Cells], node_sets: dict[str, Indices], structural: bool = False
+) -> RawMesh:
+    """Solid cells joined by type; lower-dimensional cells as node sets, rejected when not on a solid, or as ``structural``
+    elements."""
     cells = [block for block in cells if len(block.rows)]
-    solid = [block for block in cells if block.type in SOLIDS]
-    unknown = Counter({b.type: 0 for b in cells if b.type not in SOLIDS and b.type not in LOWER})
-    for block in cells:
-        if block.type in unknown:
-            unknown[block.type] += len(block.rows)
-    if unknown:
-        raise InputError(f"{path}: {_counts(unknown)} are not supported; remesh with {', '.join(ELEMENTS)}")
+    kept = {**SOLIDS, **STRUCTURES} if structural else SOLIDS
+    _check_types(path, cells, structural)
+    solid = [block for block in cells if block.type in kept]
     if not solid:
-        found = Counter({b.type: 0 for b in cells})
-        found.update(b.type for b in cells for _ in b.rows)
-        what = _counts(found) or "nothing"
-        raise InputError(f"{path}: has no solid elements (found {what}); mesh the volume with {', '.join(ELEMENTS)}")
+        what = _counts(_numbers_of_types(cells)) or "nothing"
+        raise InputError(f"{path}: has no solid elements (found {what}); mesh the volume with {', '.join(ELEMENTS)}{SHELLS}")
     on_solid = np.zeros(len(points) + 1, dtype=bool)
     for block in solid:
         on_solid[np.clip(block.rows, -1, len(points))] = True
@@ -84,11 +87,14 @@ def assembled(path: Path, points: Array, node_ids: Indices, cells: Iterable[Cell
     sets: dict[str, list[Indices]] = defaultdict(list)
     groups: dict[str, list[Indices]] = defaultdict(list)
     for block in cells:
-        if block.type in SOLIDS:
-            by_type[SOLIDS[block.type]].append(block.rows)
-            numbers[SOLIDS[block.type]].append(block.ids)
+        if block.type in kept:
+            by_type[kept[block.type]].append(block.rows)
+            numbers[kept[block.type]].append(block.ids)
         for name in block.names:
-            (groups if block.type in SOLIDS else sets)[name].append(block.ids if block.type in SOLIDS else block.rows.ravel())
+            if block.type in kept:
+                groups[name].append(block.ids)
+            if block.type not in SOLIDS:
+                sets[name].append(block.rows.ravel())
     return RawMesh(
         points=_three_columns(path, points),
         node_ids=np.asarray(node_ids, dtype=np.int64),
@@ -97,6 +103,29 @@ def assembled(path: Path, points: Array, node_ids: Indices, cells: Iterable[Cell
         node_sets={**node_sets, **{name: np.unique(np.concatenate(rows)) for name, rows in sets.items()}},
         element_sets={name: np.concatenate(ids) for name, ids in groups.items()},
     )
+
+
+def _numbers_of_types(cells: Iterable[Cells]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for block in cells:
+        found[block.type] += len(block.rows)
+    return found
+
+
+def _check_types(path: Path, cells: Iterable[Cells], structural: bool) -> None:
+    """Raise InputError naming the cells that are not supported."""
+    known = {*SOLIDS, *LOWER, *(STRUCTURES if structural else ())}
+    if structural:
+        known -= {name for name, dimension in LOWER.items() if dimension > 0 and name not in STRUCTURES}
+    found = _numbers_of_types(cells)
+    unknown = {name: count for name, count in found.items() if name not in known}
+    if unknown:
+        remedy = (
+            "use shells and beams of first order"
+            if structural and set(unknown) <= set(LOWER)
+            else f"remesh with {', '.join(ELEMENTS)}"
+        )
+        raise InputError(f"{path}: {_counts(unknown)} are not supported; {remedy}")
 
 
 def _check_unique_numbers(path: Path, ids: Indices) -> None:
@@ -114,7 +143,7 @@ def _check_skin(path: Path, cells: Iterable[Cells], on_solid: NDArray[np.bool_])
             loose[block.type] += int((~on_solid[np.clip(block.rows, -1, len(on_solid) - 1)].all(axis=1)).sum())
     loose += Counter()
     if loose:
-        raise InputError(f"{path}: {_counts(loose)} are not on a solid element; export without shells and beams")
+        raise InputError(f"{path}: {_counts(loose)} are not on a solid element; export without shells and beams{SHELLS}")
 
 
 def _three_columns(path: Path, points: Array) -> Array:

@@ -22,13 +22,22 @@ UNITS = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "in": 0.0254}
 
 
 @checked_arguments
-def read_mesh(path: str | Path, *, unit: str, fix: str | Iterable[str] = (), separate: bool = False) -> Mesh:
-    """Solid mesh of a file: Gmsh .msh (2.2, 4.1), Abaqus or CalculiX .inp, Nastran .bdf, VTU, MED.
+def read_mesh(
+    path: str | Path,
+    *,
+    unit: str,
+    fix: str | Iterable[str] = (),
+    separate: bool = False,
+    structural: bool = False,
+) -> Mesh:
+    """Mesh of a file: Gmsh .msh (2.2, 4.1), Abaqus or CalculiX .inp, Nastran .bdf, VTU, MED.
 
     unit: length unit of the file, "m", "cm", "mm" or "in"; fix: "orientation" reorders inverted elements.
+    structural: read beams and shells of first order (lines, triangles and quadrilaterals of Gmsh, MED and VTU; S3, S4, B31;
+    CTRIA3, CQUAD4, CBAR) as elements instead of named edges and faces, and of Nastran their sections and spiders, for `assemble`.
     separate: accept parts that do not share nodes, for connections between them.
-    Node sets, named surfaces (their nodes) and physical groups become node sets; nodes without a solid element are omitted.
-    Raises InputError for an unreadable file or an invalid solid mesh.
+    Node sets, named surfaces (their nodes) and physical groups become node sets; nodes without an element are omitted.
+    Raises InputError for an unreadable file or an invalid mesh.
 
     Examples
     --------
@@ -47,22 +56,23 @@ def read_mesh(path: str | Path, *, unit: str, fix: str | Iterable[str] = (), sep
     unknown = [name for name in fix if name != "orientation"]
     if unknown:
         raise InputError(f"{source}: fix {unknown[0]!r} is unknown; the only one is 'orientation'")
-    raw = raw_mesh(Path(path))
+    raw = raw_mesh(Path(path), flag(structural, f"{source}: structural"))
     for notice in raw.notices:
         warnings.warn(f"{source}: {notice}", PreprocessWarning, stacklevel=3)
-    mesh = replace(_solid_mesh(raw, source, unit), separate=flag(separate, f"{source}: separate"))
+    mesh = _mesh(raw, source, unit)
+    mesh = replace(mesh, separate=flag(separate, f"{source}: separate") or bool(raw.declared.connections))
     if fix:
         mesh = _reoriented(mesh)
     mesh.check()
     return mesh
 
 
-def _solid_mesh(raw: RawMesh, source: str, unit: str) -> Mesh:
-    """Mesh of the solid elements only, renumbered to the nodes they use, in metres."""
+def _mesh(raw: RawMesh, source: str, unit: str) -> Mesh:
+    """Mesh of the elements, renumbered to the nodes they use, in metres."""
     problems = missing_nodes(len(raw.points), raw.connectivity, raw.element_ids, raw.node_ids)
     if problems:
         raise InputError(*(f"{source}: {problem}" for problem in problems))
-    used = np.unique(np.concatenate([table.ravel() for table in raw.connectivity.values()]))
+    used = np.unique(np.concatenate([table.ravel() for table in raw.connectivity.values()] + [_connected(raw)]))
     index = np.full(len(raw.points), -1, dtype=np.int64)
     index[used] = np.arange(len(used))
     return Mesh(
@@ -73,7 +83,14 @@ def _solid_mesh(raw: RawMesh, source: str, unit: str) -> Mesh:
         element_sets=raw.element_sets,
         source=source,
         unit=unit,
+        declared=raw.declared.scaled(UNITS[unit]),
     )
+
+
+def _connected(raw: RawMesh) -> Indices:
+    """Rows of the nodes that connections of the file join."""
+    names = [each[key] for each in raw.declared.connections.values() for key in ("where", "reference") if key in each]
+    return np.concatenate([np.zeros(0, np.int64), *(raw.node_sets[name] for name in names)])
 
 
 def _kept(index: Indices, nodes: Indices) -> Indices:
@@ -85,6 +102,6 @@ def _kept(index: Indices, nodes: Indices) -> Indices:
 def _reoriented(mesh: Mesh) -> Mesh:
     """The mesh with the node order of inverted elements corrected."""
     blocks = {
-        name: ElementBlock(oriented(name, mesh.nodes, block.connectivity), block.ids) for name, block in mesh.blocks.items()
+        name: ElementBlock(oriented(name, mesh.nodes, block.connectivity), block.ids) for name, block in mesh.solids.items()
     }
-    return replace(mesh, blocks=blocks)
+    return replace(mesh, blocks={**mesh.blocks, **blocks})

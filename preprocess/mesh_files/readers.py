@@ -17,7 +17,7 @@ from preprocess.mesh_files.nastran import read_nastran
 from preprocess.mesh_files.raw_mesh import RawMesh
 from preprocess.mesh_files.vtu import read_vtu
 
-READERS: dict[str, Callable[[Path], RawMesh]] = {
+READERS: dict[str, Callable[[Path, bool], RawMesh]] = {
     ".msh": read_gmsh,
     ".inp": read_abaqus,
     ".vtu": read_vtu,
@@ -37,8 +37,11 @@ EXPECTED = {
 }
 
 
-def raw_mesh(path: Path) -> RawMesh:
-    """Content of a mesh file. Raises InputError with file, location and reason."""
+def raw_mesh(path: Path, structural: bool = False) -> RawMesh:
+    """Content of a mesh file, its beams and shells as elements if ``structural``.
+
+    Raises InputError with file, location and reason.
+    """
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         raise InputError(f"{path}: format '{path.suffix}' is not supported; use one of {', '.join(READERS)}")
@@ -48,7 +51,7 @@ def raw_mesh(path: Path) -> RawMesh:
     if path.stat().st_size == 0:
         raise InputError(f"{path}: the file is empty; expected {EXPECTED[path.suffix.lower()]} at byte 0")
     try:
-        return reader(path)
+        return reader(path, structural)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     except (ValueError, LookupError, TypeError, ArithmeticError, MemoryError) as error:

@@ -28,7 +28,7 @@ CLAIMS = ("NumberOfPoints", "NumberOfCells")
 MOST_REGIONS = 200  # distinct values of cell data that become sets
 
 
-def read_vtu(path: Path) -> RawMesh:
+def read_vtu(path: Path, structural: bool = False) -> RawMesh:
     """VTK unstructured grid; point data of zeros and ones become node sets, integer cell data element sets.
 
     Nodes and elements are numbered from 0.
@@ -51,7 +51,7 @@ def read_vtu(path: Path) -> RawMesh:
         first += len(block.data)
     flags = {name: np.asarray(values) for name, values in mesh.point_data.items()}
     sets = {n: np.flatnonzero(v) for n, v in flags.items() if v.dtype.kind in "iub" and v.ndim == 1 and np.isin(v, (0, 1)).all()}
-    raw = assembled(path, mesh.points, np.arange(len(mesh.points)), cells, sets)
+    raw = assembled(path, mesh.points, np.arange(len(mesh.points)), cells, sets, structural)
     return replace(raw, element_sets=_cell_sets(mesh.cell_data, np.concatenate(list(raw.element_ids.values()))))
 
 

@@ -3,6 +3,7 @@
 format = "flexmbs-part/1"
 mesh = "link.msh"
 unit = "mm"
+structural = false           # true: beams and shells of the mesh as elements
 reference = "hub"            # an interface, "mean axes", "principal axes", "chord" or "node 17"
 damping = 0.01               # one ratio, or one per mode
 [material]                   # or [materials."name of an element set"], one for each region
@@ -24,6 +25,10 @@ mass = 0.4
 kind = "rigid-spider"
 set = "flange_face"
 position = [0.3, 0.0, 0.0]   # of its centre, the node set "flange"
+
+[section]                    # or [sections."name of an element set"]; by default those of a Nastran deck
+kind = "shell"               # thickness, offset; or "tubular", "rectangular", … with the arguments of their classes
+thickness = 0.002
 
 Instead of mesh, unit and material: [matrices] with the file of another program (format, units, mass, nodes: see `read_model`).
 Further keys: name, fix = ["orientation"], lumped, stiffening, estimate, inertia_loads, allow_large, stress = false or a table,
@@ -54,6 +59,7 @@ from preprocess.fe.interfaces import Interface
 from preprocess.fe.material import Material
 from preprocess.fe.model import FEModel
 from preprocess.fe.point_mass import PointMass
+from preprocess.fe.sections import Section
 from preprocess.formats.importers import read_model
 from preprocess.mesh.mesh import Mesh
 from preprocess.mesh_files.read import read_mesh
@@ -70,6 +76,8 @@ TABLES = (
     "method",
     "point_masses",
     "connections",
+    "section",
+    "sections",
     "formulation",
     "stress",
     "prestress",
@@ -92,6 +100,7 @@ class Options:
     stiffening: bool = True
     estimate: bool = True
     inertia_loads: bool = False
+    structural: bool = False
 
 
 OPTIONS = field_names(Options)
@@ -144,6 +153,7 @@ class Part:
     method: Reduction
     point_masses: Mapping[str, PointMass]
     connections: Mapping[str, Connection]
+    sections: Section | Mapping[str, Section] | None
     formulation: Formulation
     stress: Stress | None
     prestress: Prestress | None
@@ -163,7 +173,13 @@ class Part:
         if self.mesh is None:
             raise InputError(f"{self.document.path}: has matrices instead of a mesh")
         with self.located():
-            return read_mesh(self.mesh, unit=str(self.options.unit), fix=self.options.fix, separate=bool(self.connections))
+            return read_mesh(
+                self.mesh,
+                unit=str(self.options.unit),
+                fix=self.options.fix,
+                separate=bool(self.connections),
+                structural=self.options.structural,
+            )
 
     def model(self, *, allow_large: bool = False) -> FEModel:
         """Finite-element model with its attached masses: assembled, or read. Raises InputError."""
@@ -174,8 +190,8 @@ class Part:
             mesh, large = self.read_mesh(), allow_large or options.allow_large
             with self.located():
                 fe = assemble(
-                    mesh, self.material, formulation=self.formulation, connections=self.connections, lumped=options.lumped,
-                    allow_large=large,
+                    mesh, self.material, formulation=self.formulation, sections=self.sections, connections=self.connections,
+                    lumped=options.lumped, allow_large=large,
                 )  # fmt: skip
         with self.located():
             return attach(fe, self.point_masses.values()) if self.point_masses else fe

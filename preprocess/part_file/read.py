@@ -17,13 +17,26 @@ from preprocess.body.stress import SURFACE_STRESS, Stress
 from preprocess.elements.formulation import Formulation
 from preprocess.fe.material import MATERIALS, Material
 from preprocess.fe.point_mass import PointMass
+from preprocess.fe.sections import SECTIONS, Section
 from preprocess.inputs.arguments import checked_arguments
 from preprocess.part_file.part import FORMAT, OPTIONS, TABLES, Matrices, Options, Part
 from preprocess.part_file.records import Files, as_table, key_problems, problem_at, read_kind, read_record
 from preprocess.part_file.regions import read_connection, read_interface, read_with_region
 from preprocess.reduction import REDUCTIONS, Reduction
 
-OF_MESH = ("mesh", "unit", "fix", "lumped", "material", "materials", "connections", "formulation")
+OF_MESH = (
+    "mesh",
+    "unit",
+    "fix",
+    "lumped",
+    "material",
+    "materials",
+    "connections",
+    "section",
+    "sections",
+    "structural",
+    "formulation",
+)
 
 
 @checked_arguments
@@ -77,6 +90,7 @@ def part_of(document: Document, *, allow_outside: bool) -> Part:
         interfaces=named("interfaces", read_interface),
         method=one("method", table.get("method", {"modes": 12}), _method),
         point_masses=named("point_masses", _point_mass) if "point_masses" in table else {},
+        sections=_sections(table, one, named),
         connections=named("connections", read_connection) if "connections" in table else {},
         formulation=one("formulation", table.get("formulation", {}), _formulation),
         prestress=one("prestress", table["prestress"], _prestress) if "prestress" in table else None,
@@ -94,6 +108,8 @@ def _source_problems(table: Mapping[str, Any]) -> list[Problem]:
     if "matrices" in table:
         return [Problem((key,), "belongs to a mesh; omit it with [matrices]") for key in OF_MESH if key in table]
     problems = [Problem((key,), "is missing") for key in ("mesh", "unit") if key not in table]
+    if "section" in table and "sections" in table:
+        problems.append(Problem(("sections",), "given together with [section]; give one section or one per region"))
     if "material" in table and "materials" in table:
         problems.append(Problem(("materials",), "given together with [material]; give one material or one per region"))
     if not (table.get("material") or "materials" in table):
@@ -132,6 +148,17 @@ def _section(table: Mapping[str, Any], name: str, notes: Collector) -> Mapping[s
     if found is not None and not found:
         notes.problems.append(Problem((name,), f"is missing; give at least one [{name}.…]"))
     return found or {}
+
+
+def _sections(table: Mapping[str, Any], one: Callable[..., Any], named: Callable[..., Any]) -> Any:
+    """One section, sections by element set, or None for those of the mesh file."""
+    if "sections" in table:
+        return named("sections", _section_of)
+    return one("section", table["section"], _section_of) if "section" in table else None
+
+
+def _section_of(given: Any, files: Files) -> Section:
+    return read_kind(SECTIONS, given, "shell", files)
 
 
 def _material(given: Any, files: Files) -> Material | None:

@@ -13,6 +13,7 @@ from preprocess.fe.connections import CONNECTIONS
 from preprocess.fe.interfaces import INTERFACES
 from preprocess.fe.material import MATERIALS
 from preprocess.fe.point_mass import PointMass
+from preprocess.fe.sections import SECTIONS
 from preprocess.mesh.node_regions import Plane
 from preprocess.part_file.part import FORMAT, Matrices, Options
 from preprocess.part_file.records import field_names, is_array, required_names, type_adapter
@@ -34,6 +35,7 @@ def part_schema() -> Schema:
         "material": material, "materials": _named(material), "interfaces": _named(interfaces) | {"minProperties": 1},
         "method": one_of_kinds(REDUCTIONS, "craig-bampton"), "point_masses": _named(record(PointMass, region)),
         "formulation": record(Formulation), "stress": {"anyOf": [{"type": "boolean"}, record(Stress)]},
+        "section": one_of_kinds(SECTIONS, "shell"), "sections": _named(one_of_kinds(SECTIONS, "shell")),
         "connections": _named(one_of_kinds(CONNECTIONS, "rigid-spider", region)),
         "prestress": record(Prestress), "matrices": record(Matrices),
     }  # fmt: skip

@@ -15,6 +15,7 @@ from flexmbs.errors import InputError
 from preprocess.fe.connections import CONNECTIONS, Connection
 from preprocess.fe.interfaces import INTERFACES
 from preprocess.fe.material import MATERIALS
+from preprocess.fe.sections import SECTIONS, Section
 from preprocess.part_file import read_part
 from preprocess.reduction import REDUCTIONS, Reduction
 
@@ -98,6 +99,7 @@ def test_interfaces(text: str, expected: Any, tmp_path: Path) -> None:
     same(read_part(bar(tmp_path, with_table("interfaces.left", text))).interfaces["left"], expected)
 
 
+UP = (0.0, 0.0, 1.0)
 CONNECTION_TABLES: list[tuple[str, Connection]] = [
     ("point = [1, 2, 3]\nposition = [1, 2, 4]", pp.RigidSpider(pp.Point(AT), position=(1.0, 2.0, 4.0))),
     (
@@ -115,7 +117,29 @@ def test_connections(text: str, expected: Connection, tmp_path: Path) -> None:
     same(read_part(bar(tmp_path, f"{PART}\n[connections.flange]\n{text}\n")).connections["flange"], expected)
 
 
+SECTION_TABLES: list[tuple[str, Section]] = [
+    ("thickness = 0.002\noffset = 0.001", pp.ShellSection(0.002, offset=0.001)),
+    ('kind = "tubular"\ndiameter = 0.05\nthickness = 0.002', pp.TubularSection(0.05, 0.002)),
+    ('kind = "circular"\ndiameter = 0.05\noffset = [0.01, 0.0]', pp.CircularSection(0.05, offset=(0.01, 0.0))),
+    ('kind = "rectangular"\nheight = 0.05\nwidth = 0.02\norientation = [0, 0, 1]',
+     pp.RectangularSection(0.05, 0.02, orientation=UP)),
+    ('kind = "box"\nheight = 0.05\nwidth = 0.02\nthickness = 0.001\norientation = [0, 0, 1]',
+     pp.BoxSection(0.05, 0.02, 0.001, orientation=UP)),
+    ('kind = "i"\nheight = 0.05\nwidth = 0.02\nweb = 0.001\nflange = 0.002\norientation = [0, 0, 1]',
+     pp.ISection(0.05, 0.02, 0.001, 0.002, orientation=UP)),
+    ('kind = "general"\narea = 1e-4\nIy = 1e-9\nIz = 2e-9\nJ = 3e-9\nshear = [0.8, 0.7]\norientation = [0, 0, 1]',
+     pp.GeneralSection(1e-4, 1e-9, 2e-9, 3e-9, shear=(0.8, 0.7), orientation=UP)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), SECTION_TABLES)
+def test_sections(text: str, expected: Section, tmp_path: Path) -> None:
+    same(read_part(bar(tmp_path, f"{PART}\n[section]\n{text}\n")).sections, expected)
+    same(read_part(bar(tmp_path, f"{PART}\n[sections.web]\n{text}\n")).sections["web"], expected)
+
+
 def test_every_kind_is_tried() -> None:
+    assert {type(section) for _, section in SECTION_TABLES} == set(SECTIONS.values())
     assert {type(connection) for _, connection in CONNECTION_TABLES} == set(CONNECTIONS.values())
     assert {type(method) for _, method in METHODS} == set(REDUCTIONS.values())
     assert {type(material) for _, material in MATERIAL_TABLES} == set(MATERIALS.values())

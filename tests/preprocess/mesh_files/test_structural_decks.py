@@ -1,0 +1,204 @@
+"""Beams, shells and spiders of decks: what is read equals what is built in Python; what is not supported is refused by name."""
+
+import meshio
+import numpy as np
+import pytest
+
+import preprocess as pp
+from flexmbs.errors import InputError
+
+STEEL = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+N, M = 4, 3  # shells along and across
+SHEET = np.array([(0.05 * i, 0.02 * j, 0.0) for i in range(N + 1) for j in range(M + 1)])
+CELLS = np.array(
+    [(i * (M + 1) + j, (i + 1) * (M + 1) + j, (i + 1) * (M + 1) + j + 1, i * (M + 1) + j + 1) for i in range(N) for j in range(M)]
+)
+ROOT, END = np.arange(M + 1), N * (M + 1) + np.arange(M + 1)
+BOOM = np.array([(0.2, 0.03, 0.0), (0.3, 0.03, 0.0), (0.4, 0.03, 0.05)])
+HOLD = (-0.03, 0.03, 0.0)
+MORE = len(SHEET) + np.arange(4)  # of the boom and the point before the sheet
+POINTS = np.vstack([SHEET, BOOM, [HOLD]])
+
+
+GENERAL = pp.GeneralSection(96e-6, 512e-12, 1152e-12, 1200e-12, shear=(0.85, 0.8), orientation=(0, 0, 1))
+
+
+def expected():
+    """A sheet with a boom of two bars at its end, and a point before its root, in Python."""
+    count = len(CELLS)
+    mesh = pp.Mesh.from_arrays(
+        POINTS, {"quad4": CELLS, "line2": [MORE[:2], MORE[1:3]]},
+        node_sets={"end": END, "root": ROOT, "start": MORE[:1], "hold": MORE[3:], "tip": MORE[2:3]},
+        element_sets={"sheet": np.arange(1, count + 1), "boom": [count + 1, count + 2]},
+    )  # fmt: skip
+    sections = {"sheet": pp.ShellSection(0.002), "boom": pp.RectangularSection(0.012, 0.008, orientation=(0, 0, 1))}
+    spiders = {
+        "end": pp.RigidSpider("end", reference="start"),
+        "root": pp.AveragingSpider("root", reference="hold", components="123456", weights=(1.0, 2.0, 2.0, 1.0)),
+    }
+    spiders = {f"spider {name}": spider for name, spider in spiders.items()}
+    return pp.assemble(mesh, STEEL, sections=sections, connections=spiders)
+
+
+def deck(scale=1000.0, extra="", bar="PBARL,8,1,,BAR\n,8.0,12.0"):
+    lines = ["BEGIN BULK"]
+    lines += [f"GRID,{n + 1},,{x * scale:.6g},{y * scale:.6g},{z * scale:.6g}" for n, (x, y, z) in enumerate(POINTS)]
+    lines += [f"CQUAD4,{k + 1},7,{','.join(map(str, row + 1))}" for k, row in enumerate(CELLS)]
+    lines += [f"CBAR,{101 + k},8,{MORE[k] + 1},{MORE[k + 1] + 1},0.,0.,1." for k in range(2)]
+    lines += ["PSHELL,7,1,2.0,1,,1", bar, "MAT1,1,2.1+5,,.3,7.85-9"]
+    lines += [f"RBE2,30,{MORE[0] + 1},123456,{','.join(map(str, END + 1))}"]
+    a, b, c, d = ROOT + 1
+    lines += [f"RBE3,31,,{MORE[3] + 1},123456,1.,123456,{a},\n,{d},2.,123456,{b},{c}"]
+    return "\n".join([*lines, extra, "ENDDATA", ""])
+
+
+def matrices(fe):
+    """K and M with the degrees of freedom by node number."""
+    six = fe.freedoms.six(np.argsort(fe.node_ids)).ravel()
+    return [A[six][:, six].toarray() for A in (fe.constraints.matrix(fe.K), fe.constraints.matrix(fe.M))]
+
+
+def test_a_nastran_deck_is_the_model_in_python(tmp_path):
+    """Shells, bars, their properties, RBE2 and RBE3 in mm: K and M to round-off, connections included."""
+    path = tmp_path / "arm.bdf"
+    path.write_text(deck())
+    mesh = pp.read_mesh(path, unit="mm", structural=True)
+    fe, same = pp.assemble(mesh, STEEL), expected()
+    assert fe.mass == pytest.approx(same.mass, rel=1e-12)
+    for found, wanted in zip(matrices(fe), matrices(same)):
+        np.testing.assert_allclose(found, wanted, atol=1e-9 * np.abs(wanted).max())
+    assert set(mesh.element_sets) >= {"property 7", "property 8"}
+    body = pp.reduce(
+        fe, interfaces={"root": pp.Rigid("RBE3 31 centre"), "tip": pp.Rigid(pp.Point((0.4, 0.03, 0.05)))}, reference="root"
+    )
+    assert body.provenance["accuracy: frequencies"] < 0.01
+
+
+def test_a_part_file_of_the_deck(tmp_path):
+    (tmp_path / "arm.bdf").write_text(deck())
+    (tmp_path / "arm.toml").write_text(
+        'format = "flexmbs-part/1"\nmesh = "arm.bdf"\nunit = "mm"\nstructural = true\nreference = "root"\n'
+        "material = { E = 2.1e11, nu = 0.3, rho = 7850.0 }\n"
+        'interfaces.root.set = "RBE3 31 centre"\nmethod.modes = 6\n'
+    )
+    body = pp.read_part(tmp_path / "arm.toml").reduce()
+    assert body.mass == pytest.approx(expected().mass, rel=1e-9)
+    (tmp_path / "arm.toml").write_text((tmp_path / "arm.toml").read_text() + '[sections."property 7"]\nthickness = 0.004\n')
+    with pytest.raises(InputError, match=r"sections: 2 element\(s\) without one: 101, 102"):
+        pp.read_part(tmp_path / "arm.toml").reduce()
+
+
+@pytest.mark.parametrize(
+    ("card", "properties"),
+    [
+        ("PBARL,8,1,,ROD\n,10.0", pp.CircularSection(0.02)),
+        ("PBARL,8,1,,TUBE\n,10.0,8.0", pp.TubularSection(0.02, 0.002)),
+        ("PBARL,8,1,,BOX\n,20.0,30.0,2.0,2.0", pp.BoxSection(0.03, 0.02, 0.002, orientation=(0, 0, 1))),
+        ("PBARL,8,1,,I\n,30.0,20.0,20.0,2.0,3.0,3.0", pp.ISection(0.03, 0.02, 0.002, 0.003, orientation=(0, 0, 1))),
+        ("PBAR,8,1,96.0,1152.0,512.0,1200.0\n,,,,,,,,\n,0.85,0.80", GENERAL),
+    ],
+)  # fmt: skip
+def test_sections_of_bars(tmp_path, card, properties):
+    path = tmp_path / "arm.bdf"
+    path.write_text(deck(bar=card))
+    beams = pp.assemble(pp.read_mesh(path, unit="mm", structural=True), STEEL).structures
+    (found,) = (each for each in beams if each.kind == "line2")
+    one, two = found.section.data(0.3), properties.data(0.3)
+    for value, wanted in zip(one[:6], two[:6]):
+        assert value == pytest.approx(wanted, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("PSHELL,7,1,2.0,1,,1", "PCOMP,7", "property 7 of CQUAD4, CTRIA3 elements is not one of PSHELL, PBAR, PBARL that fits"),
+        ("PSHELL,7,1,2.0,1,,1", "PSHELL,7,1,2.0", "PSHELL 7: only plates of one material"),
+        ("PSHELL,7,1,2.0,1,,1", "PSHELL,7,1,2.0,1,,1,,0.1", "PSHELL 7: non-structural mass"),
+        ("BAR\n", "CHAN\n", "PBARL 8: section CHAN is not supported; use ROD, TUBE, BAR, BOX, I"),
+        (",0.,0.,1.\n", ",5\n", "CBAR 101: give its orientation as a vector"),
+        (",0.,0.,1.\n", ",0.,0.,1.\n,,,0.1\n", "CBAR 101 has pin flags or offsets"),
+        ("CQUAD4,1,7,1,5,6,2", "CQUAD4,1,7,1,5,6,2,,0.5", "CQUAD4 1 has its own offset or thickness"),
+        ("GRID,1,,", "GRID,1,,0.,0.,0.,3\nGRID,99,,", "GRID 1: displacements in a local system"),
+        ("2.,123456,2,3", "2.,123456,2,3,UM,5,3", "RBE3 31: UM and ALPHA are not supported"),
+        ("2.,123456,2", "2.,12,2", "RBE3 31: has groups of different components"),
+        ("ENDDATA", "RBAR,40,1,2\nENDDATA", "1 RBAR are not supported; use RBE2, RBE3"),
+        ("ENDDATA", "CBEAM,41,8,21,22,0.,0.,1.\nENDDATA", "1 CBEAM elements are not supported"),
+        (
+            "ENDDATA",
+            "CTRIA6,42,7,1,2,3,4,5,6\nENDDATA",
+            "1 triangle6 elements are not supported; use shells and beams of first order",
+        ),
+    ],
+)
+def test_unsupported_cards_are_refused_by_name(tmp_path, old, new, message):
+    path = tmp_path / "arm.bdf"
+    text = deck()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(InputError, match=message):
+        pp.read_mesh(path, unit="mm", structural=True)
+
+
+def test_masses_are_reported(tmp_path):
+    path = tmp_path / "arm.bdf"
+    path.write_text(deck(extra="CONM2,50,21,,0.001"))
+    with pytest.warns(pp.PreprocessWarning, match="1 CONM2 omitted: attach such masses with PointMass"):
+        pp.read_mesh(path, unit="mm", structural=True)
+
+
+def abaqus(kinds=("S4", "B31"), extra=""):
+    lines = ["*NODE", *(f"{n + 1}, {x}, {y}, {z}" for n, (x, y, z) in enumerate(POINTS[: MORE[3]]))]
+    lines += [
+        f"*ELEMENT, TYPE={kinds[0]}, ELSET=sheet",
+        *(f"{k + 1}, {', '.join(map(str, row + 1))}" for k, row in enumerate(CELLS)),
+    ]
+    lines += [f"*ELEMENT, TYPE={kinds[1]}, ELSET=boom", *(f"{101 + k}, {MORE[k] + 1}, {MORE[k + 1] + 1}" for k in range(2))]
+    lines += [
+        "*NSET, NSET=end",
+        ", ".join(map(str, END + 1)),
+        "*NSET, NSET=start",
+        str(MORE[0] + 1),
+        "*NSET, NSET=root",
+        ", ".join(map(str, ROOT + 1)),
+    ]
+    return "\n".join([*lines, extra, ""])
+
+
+@pytest.mark.parametrize("kinds", [("S4", "B31"), ("S4R", "B31")])
+def test_abaqus_shells_and_beams(tmp_path, kinds):
+    path = tmp_path / "arm.inp"
+    path.write_text(abaqus(kinds))
+    mesh = pp.read_mesh(path, unit="m", structural=True, separate=True)
+    np.testing.assert_array_equal(mesh.blocks["quad4"].connectivity, CELLS)
+    sections = {"sheet": pp.ShellSection(0.002), "boom": pp.RectangularSection(0.012, 0.008, orientation=(0, 0, 1))}
+    fe = pp.assemble(mesh, STEEL, sections=sections, connections={"spider": pp.RigidSpider("end", reference="start")})
+    assert fe.mass == pytest.approx(expected().mass, rel=1e-12)
+    with pytest.raises(InputError, match=r"element type S4R? are not supported; read it with structural=True"):
+        pp.read_mesh(path, unit="m")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (abaqus(("S8", "B31")), "element type S8 are not supported"),
+        (abaqus(("S4", "B32")), "element type B32 are not supported"),
+        (abaqus(extra="*TIE, NAME=t\na, b"), r"1 \*TIE are not read; remove them"),
+        (abaqus(extra="*COUPLING, REF NODE=1, SURFACE=s, CONSTRAINT NAME=c"), r"1 \*COUPLING are not read"),
+    ],
+)
+def test_unsupported_keywords_are_refused_by_name(tmp_path, text, message):
+    path = tmp_path / "arm.inp"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message):
+        pp.read_mesh(path, unit="m", structural=True)
+
+
+@pytest.mark.parametrize("suffix", ["vtu", "msh"])
+def test_triangles_and_lines_of_other_formats(tmp_path, suffix):
+    path = tmp_path / f"arm.{suffix}"
+    cells = [("quad", CELLS[:6]), ("triangle", np.vstack([CELLS[6:, :3], CELLS[6:, [0, 2, 3]]])), ("line", [MORE[:2], MORE[1:3]])]
+    meshio.Mesh(POINTS[: MORE[3]], cells).write(path, **({"file_format": "gmsh22", "binary": False} if suffix == "msh" else {}))
+    mesh = pp.read_mesh(path, unit="m", structural=True, separate=True)
+    assert {kind: len(block.ids) for kind, block in mesh.blocks.items()} == {"quad4": 6, "tri3": 12, "line2": 2}
+    with pytest.raises(InputError, match=r"no solid elements .* or read its beams and shells with structural=True"):
+        pp.read_mesh(path, unit="m")
