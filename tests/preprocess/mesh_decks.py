@@ -2,6 +2,8 @@
 
 import struct
 
+import numpy as np
+
 # Abaqus: a brick, and an assembly of two of them
 BRICK = """*NODE
 1, 0., 0., 0.
@@ -203,3 +205,48 @@ def gmsh_binary_partitioned():
         assert data.count(struct.pack("<3iQ", *old, 1)) == 1
         data = data.replace(struct.pack("<3iQ", *old, 1), struct.pack("<3iQ", *new, 1))
     return data.replace(b"$Nodes\n", b"$PartitionedEntities\n" + entities + b"\n$EndPartitionedEntities\n$Nodes\n")
+
+
+# A sheet of shells with a boom of two bars at its end, and a point before its root.
+N, M = 4, 3  # shells along and across
+SHEET = np.array([(0.05 * i, 0.02 * j, 0.0) for i in range(N + 1) for j in range(M + 1)])
+CELLS = np.array(
+    [(i * (M + 1) + j, (i + 1) * (M + 1) + j, (i + 1) * (M + 1) + j + 1, i * (M + 1) + j + 1) for i in range(N) for j in range(M)]
+)
+ROOT, END = np.arange(M + 1), N * (M + 1) + np.arange(M + 1)
+BOOM = np.array([(0.2, 0.03, 0.0), (0.3, 0.03, 0.0), (0.4, 0.03, 0.05)])
+HOLD = (-0.03, 0.03, 0.0)
+MORE = len(SHEET) + np.arange(4)  # of the boom and the point before the sheet
+POINTS = np.vstack([SHEET, BOOM, [HOLD]])
+
+
+def sheet_and_boom_nastran(scale=1000.0, extra="", bar="PBARL,8,1,,BAR\n,8.0,12.0"):
+    """Nastran deck in mm: shells, bars and their properties, RBE2 to the boom, RBE3 to the point."""
+    lines = ["BEGIN BULK"]
+    lines += [f"GRID,{n + 1},,{x * scale:.6g},{y * scale:.6g},{z * scale:.6g}" for n, (x, y, z) in enumerate(POINTS)]
+    lines += [f"CQUAD4,{k + 1},7,{','.join(map(str, row + 1))}" for k, row in enumerate(CELLS)]
+    lines += [f"CBAR,{101 + k},8,{MORE[k] + 1},{MORE[k + 1] + 1},0.,0.,1." for k in range(2)]
+    lines += ["PSHELL,7,1,2.0,1,,1", bar, "MAT1,1,2.1+5,,.3,7.85-9"]
+    lines += [f"RBE2,30,{MORE[0] + 1},123456,{','.join(map(str, END + 1))}"]
+    a, b, c, d = ROOT + 1
+    lines += [f"RBE3,31,,{MORE[3] + 1},123456,1.,123456,{a},\n,{d},2.,123456,{b},{c}"]
+    return "\n".join([*lines, extra, "ENDDATA", ""])
+
+
+def sheet_and_boom_abaqus(kinds=("S4", "B31"), extra=""):
+    """Abaqus deck in m: shells and beams."""
+    lines = ["*NODE", *(f"{n + 1}, {x}, {y}, {z}" for n, (x, y, z) in enumerate(POINTS[: MORE[3]]))]
+    lines += [
+        f"*ELEMENT, TYPE={kinds[0]}, ELSET=sheet",
+        *(f"{k + 1}, {', '.join(map(str, row + 1))}" for k, row in enumerate(CELLS)),
+    ]
+    lines += [f"*ELEMENT, TYPE={kinds[1]}, ELSET=boom", *(f"{101 + k}, {MORE[k] + 1}, {MORE[k + 1] + 1}" for k in range(2))]
+    lines += [
+        "*NSET, NSET=end",
+        ", ".join(map(str, END + 1)),
+        "*NSET, NSET=start",
+        str(MORE[0] + 1),
+        "*NSET, NSET=root",
+        ", ".join(map(str, ROOT + 1)),
+    ]
+    return "\n".join([*lines, extra, ""])

@@ -14,7 +14,15 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from mesh_decks import BRICK, NASTRAN, ONE_INSTANCE, gmsh_binary_partitioned, gmsh_text_partitioned
+from mesh_decks import (
+    BRICK,
+    NASTRAN,
+    ONE_INSTANCE,
+    gmsh_binary_partitioned,
+    gmsh_text_partitioned,
+    sheet_and_boom_abaqus,
+    sheet_and_boom_nastran,
+)
 
 from flexmbs.errors import InputError
 from preprocess.inputs.warning import PreprocessWarning
@@ -62,10 +70,13 @@ FORMATS = {
     "gmsh 4.1 binary in partitions": (".msh", lambda path: path.write_bytes(gmsh_binary_partitioned())),
     "abaqus": (".inp", lambda path: path.write_text(ONE_INSTANCE.format(part=BRICK))),
     "nastran": (".bdf", lambda path: path.write_text(NASTRAN)),
+    "abaqus shells": (".inp", lambda path: path.write_text(sheet_and_boom_abaqus())),
+    "nastran shells": (".bdf", lambda path: path.write_text(sheet_and_boom_nastran())),
     "vtu": by_meshio(".vtu"),
     "vtu text": by_meshio(".vtu", binary=False),
     "med": (".med", med),
 }
+STRUCTURAL = {"structural": True, "separate": True}
 PLACE = st.floats(0, 1, exclude_max=True)
 NUMBER = st.sampled_from(
     [b"-1", b"0", b"999999999999", b"1e400", b"nan", b"-", b"*", b"THRU", b"\0", b"1.5", b"2147483648", b"9" * 30]
@@ -108,21 +119,22 @@ def changed(data, changes):
 
 @pytest.fixture(scope="module", params=FORMATS)
 def sample(request, tmp_path_factory):
-    """Path and content of a good file."""
+    """Path, content and options of a good file."""
     suffix, write = FORMATS[request.param]
     path = tmp_path_factory.mktemp("fuzz") / f"part{suffix}"
     write(path)
     data = path.read_bytes()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PreprocessWarning)
-        read_mesh(path, unit="m")
-    return path, data
+        options = STRUCTURAL if request.param.endswith("shells") else {}
+        read_mesh(path, unit="m", **options)
+    return path, data, options
 
 
 @FUZZ
 @given(changes=CHANGES)
 def test_damaged_files_are_read_or_rejected(sample, changes):
-    path, data = sample
+    path, data, options = sample
     path.write_bytes(changed(data, changes))
     problems: tuple[str, ...] = ()
     tracemalloc.start()
@@ -131,7 +143,7 @@ def test_damaged_files_are_read_or_rejected(sample, changes):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             warnings.simplefilter("ignore", PreprocessWarning)
-            read_mesh(path, unit="m")
+            read_mesh(path, unit="m", **options)
     except InputError as error:
         problems = error.problems
     finally:

@@ -3,23 +3,12 @@
 import meshio
 import numpy as np
 import pytest
+from mesh_decks import CELLS, END, MORE, POINTS, ROOT, sheet_and_boom_abaqus, sheet_and_boom_nastran
 
 import preprocess as pp
 from flexmbs.errors import InputError
 
 STEEL = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
-N, M = 4, 3  # shells along and across
-SHEET = np.array([(0.05 * i, 0.02 * j, 0.0) for i in range(N + 1) for j in range(M + 1)])
-CELLS = np.array(
-    [(i * (M + 1) + j, (i + 1) * (M + 1) + j, (i + 1) * (M + 1) + j + 1, i * (M + 1) + j + 1) for i in range(N) for j in range(M)]
-)
-ROOT, END = np.arange(M + 1), N * (M + 1) + np.arange(M + 1)
-BOOM = np.array([(0.2, 0.03, 0.0), (0.3, 0.03, 0.0), (0.4, 0.03, 0.05)])
-HOLD = (-0.03, 0.03, 0.0)
-MORE = len(SHEET) + np.arange(4)  # of the boom and the point before the sheet
-POINTS = np.vstack([SHEET, BOOM, [HOLD]])
-
-
 GENERAL = pp.GeneralSection(96e-6, 512e-12, 1152e-12, 1200e-12, shear=(0.85, 0.8), orientation=(0, 0, 1))
 
 
@@ -40,18 +29,6 @@ def expected():
     return pp.assemble(mesh, STEEL, sections=sections, connections=spiders)
 
 
-def deck(scale=1000.0, extra="", bar="PBARL,8,1,,BAR\n,8.0,12.0"):
-    lines = ["BEGIN BULK"]
-    lines += [f"GRID,{n + 1},,{x * scale:.6g},{y * scale:.6g},{z * scale:.6g}" for n, (x, y, z) in enumerate(POINTS)]
-    lines += [f"CQUAD4,{k + 1},7,{','.join(map(str, row + 1))}" for k, row in enumerate(CELLS)]
-    lines += [f"CBAR,{101 + k},8,{MORE[k] + 1},{MORE[k + 1] + 1},0.,0.,1." for k in range(2)]
-    lines += ["PSHELL,7,1,2.0,1,,1", bar, "MAT1,1,2.1+5,,.3,7.85-9"]
-    lines += [f"RBE2,30,{MORE[0] + 1},123456,{','.join(map(str, END + 1))}"]
-    a, b, c, d = ROOT + 1
-    lines += [f"RBE3,31,,{MORE[3] + 1},123456,1.,123456,{a},\n,{d},2.,123456,{b},{c}"]
-    return "\n".join([*lines, extra, "ENDDATA", ""])
-
-
 def matrices(fe):
     """K and M with the degrees of freedom by node number."""
     six = fe.freedoms.six(np.argsort(fe.node_ids)).ravel()
@@ -61,7 +38,7 @@ def matrices(fe):
 def test_a_nastran_deck_is_the_model_in_python(tmp_path):
     """Shells, bars, their properties, RBE2 and RBE3 in mm: K and M to round-off, connections included."""
     path = tmp_path / "arm.bdf"
-    path.write_text(deck())
+    path.write_text(sheet_and_boom_nastran())
     mesh = pp.read_mesh(path, unit="mm", structural=True)
     fe, same = pp.assemble(mesh, STEEL), expected()
     assert fe.mass == pytest.approx(same.mass, rel=1e-12)
@@ -75,7 +52,7 @@ def test_a_nastran_deck_is_the_model_in_python(tmp_path):
 
 
 def test_a_part_file_of_the_deck(tmp_path):
-    (tmp_path / "arm.bdf").write_text(deck())
+    (tmp_path / "arm.bdf").write_text(sheet_and_boom_nastran())
     (tmp_path / "arm.toml").write_text(
         'format = "flexmbs-part/1"\nmesh = "arm.bdf"\nunit = "mm"\nstructural = true\nreference = "root"\n'
         "material = { E = 2.1e11, nu = 0.3, rho = 7850.0 }\n"
@@ -100,7 +77,7 @@ def test_a_part_file_of_the_deck(tmp_path):
 )  # fmt: skip
 def test_sections_of_bars(tmp_path, card, properties):
     path = tmp_path / "arm.bdf"
-    path.write_text(deck(bar=card))
+    path.write_text(sheet_and_boom_nastran(bar=card))
     beams = pp.assemble(pp.read_mesh(path, unit="mm", structural=True), STEEL).structures
     (found,) = (each for each in beams if each.kind == "line2")
     one, two = found.section.data(0.3), properties.data(0.3)
@@ -132,7 +109,7 @@ def test_sections_of_bars(tmp_path, card, properties):
 )
 def test_unsupported_cards_are_refused_by_name(tmp_path, old, new, message):
     path = tmp_path / "arm.bdf"
-    text = deck()
+    text = sheet_and_boom_nastran()
     assert old in text
     path.write_text(text.replace(old, new, 1))
     with pytest.raises(InputError, match=message):
@@ -141,33 +118,15 @@ def test_unsupported_cards_are_refused_by_name(tmp_path, old, new, message):
 
 def test_masses_are_reported(tmp_path):
     path = tmp_path / "arm.bdf"
-    path.write_text(deck(extra="CONM2,50,21,,0.001"))
+    path.write_text(sheet_and_boom_nastran(extra="CONM2,50,21,,0.001"))
     with pytest.warns(pp.PreprocessWarning, match="1 CONM2 omitted: attach such masses with PointMass"):
         pp.read_mesh(path, unit="mm", structural=True)
-
-
-def abaqus(kinds=("S4", "B31"), extra=""):
-    lines = ["*NODE", *(f"{n + 1}, {x}, {y}, {z}" for n, (x, y, z) in enumerate(POINTS[: MORE[3]]))]
-    lines += [
-        f"*ELEMENT, TYPE={kinds[0]}, ELSET=sheet",
-        *(f"{k + 1}, {', '.join(map(str, row + 1))}" for k, row in enumerate(CELLS)),
-    ]
-    lines += [f"*ELEMENT, TYPE={kinds[1]}, ELSET=boom", *(f"{101 + k}, {MORE[k] + 1}, {MORE[k + 1] + 1}" for k in range(2))]
-    lines += [
-        "*NSET, NSET=end",
-        ", ".join(map(str, END + 1)),
-        "*NSET, NSET=start",
-        str(MORE[0] + 1),
-        "*NSET, NSET=root",
-        ", ".join(map(str, ROOT + 1)),
-    ]
-    return "\n".join([*lines, extra, ""])
 
 
 @pytest.mark.parametrize("kinds", [("S4", "B31"), ("S4R", "B31")])
 def test_abaqus_shells_and_beams(tmp_path, kinds):
     path = tmp_path / "arm.inp"
-    path.write_text(abaqus(kinds))
+    path.write_text(sheet_and_boom_abaqus(kinds))
     mesh = pp.read_mesh(path, unit="m", structural=True, separate=True)
     np.testing.assert_array_equal(mesh.blocks["quad4"].connectivity, CELLS)
     sections = {"sheet": pp.ShellSection(0.002), "boom": pp.RectangularSection(0.012, 0.008, orientation=(0, 0, 1))}
@@ -180,10 +139,10 @@ def test_abaqus_shells_and_beams(tmp_path, kinds):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (abaqus(("S8", "B31")), "element type S8 are not supported"),
-        (abaqus(("S4", "B32")), "element type B32 are not supported"),
-        (abaqus(extra="*TIE, NAME=t\na, b"), r"1 \*TIE are not read; remove them"),
-        (abaqus(extra="*COUPLING, REF NODE=1, SURFACE=s, CONSTRAINT NAME=c"), r"1 \*COUPLING are not read"),
+        (sheet_and_boom_abaqus(("S8", "B31")), "element type S8 are not supported"),
+        (sheet_and_boom_abaqus(("S4", "B32")), "element type B32 are not supported"),
+        (sheet_and_boom_abaqus(extra="*TIE, NAME=t\na, b"), r"1 \*TIE are not read; remove them"),
+        (sheet_and_boom_abaqus(extra="*COUPLING, REF NODE=1, SURFACE=s, CONSTRAINT NAME=c"), r"1 \*COUPLING are not read"),
     ],
 )
 def test_unsupported_keywords_are_refused_by_name(tmp_path, text, message):
