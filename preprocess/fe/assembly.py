@@ -56,7 +56,8 @@ def assemble(
     sections: of beams and shells, one for all or by element set, which must cover every one exactly once; by default those of
     the file.
     connections: `RigidSpider`, `AveragingSpider`, `Equation` and `Bushing` by name, which is also that of a centre's node set.
-    lumped: diagonal m, each element's consistent diagonal scaled to its mass (Hinton, Rock, Zienkiewicz 1976), always positive.
+    lumped: diagonal m, each element's consistent diagonal scaled to its mass (Hinton, Rock, Zienkiewicz 1976), always
+    positive; of solids only.
     Raises InputError when the estimated memory of assembly and factorization exceeds the free memory, unless allow_large, and for
     elements with no or several materials.
 
@@ -75,16 +76,17 @@ def assemble(
     for each in material.values() if isinstance(material, Mapping) else (material,):
         instance(each, Material, "material", "a material, such as Isotropic(E=210e9, nu=0.3, rho=7850.0)")
     if not allow_large:
-        check_memory(len(mesh.nodes), mesh.source)
+        check_memory(len(mesh.nodes) + len(_turning(mesh)), mesh.source)
     sections = _declared_sections(mesh) if sections is None else sections
     connections = {**_declared_connections(mesh), **(connections or {})}
     if mesh.structural and not sections:
         raise InputError(f"{mesh.source}: sections: missing for {', '.join(mesh.structural)} elements; give them by element set")
+    if mesh.structural and lumped:
+        raise InputError(f"{mesh.source}: lumped: beams and shells have points of mass within the element; omit it")
     groups = element_groups(mesh, material, formulation.chosen(ELEMENTS))
     _warn_of_stiff_elements(mesh)
     K, m = _solid_matrices(mesh, groups, lumped) if groups else _empty_matrices(len(mesh.nodes))
-    turning = np.unique(np.concatenate([NONE, *(block.connectivity.ravel() for block in mesh.structural.values())]))
-    nodes = Nodes(mesh.nodes, mesh.node_ids, mesh.node_sets, Freedoms(len(mesh.nodes), turning))
+    nodes = Nodes(mesh.nodes, mesh.node_ids, mesh.node_sets, Freedoms(len(mesh.nodes), _turning(mesh)))
     joints = connected(nodes, connections)
     places, freedoms = joints.nodes.positions, joints.nodes.freedoms
     parts = structures(mesh, material, sections, freedoms)
@@ -109,6 +111,11 @@ def assemble(
         constraints=constraints_of(joints.rows, freedoms.rigid_motion(places - mesh.nodes.mean(axis=0))),
         arms=joints.arms,
     )
+
+
+def _turning(mesh: Mesh) -> Indices:
+    """Nodes of beams and shells."""
+    return np.unique(np.concatenate([NONE, *(block.connectivity.ravel() for block in mesh.structural.values())]))
 
 
 def _declared_sections(mesh: Mesh) -> dict[str, Section]:

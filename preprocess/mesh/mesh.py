@@ -169,7 +169,10 @@ class Mesh:
     def quality(self) -> MeshQuality:
         """Quality of the solid elements by type, worst elements by number; prints as a table."""
         tables = {name: block.connectivity for name, block in self.solids.items()}
-        return mesh_quality(self.nodes, tables, {name: block.ids for name, block in self.solids.items()}, self.element_sets)
+        ids = {name: block.ids for name, block in self.solids.items()}
+        solid = np.concatenate([np.zeros(0, dtype=np.int64), *ids.values()])
+        sets = {name: members for name, members in self.element_sets.items() if np.isin(members, solid).any()}
+        return mesh_quality(self.nodes, tables, ids, sets)
 
     def check(self) -> None:
         """Raise InputError with every defect found (positions, references, volumes, connectivity); warn of probable mistakes."""

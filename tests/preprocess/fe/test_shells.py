@@ -18,6 +18,7 @@ from flexmbs.errors import InputError
 from preprocess.body.free_body import central_inertia
 
 KINDS = ("quad4", "tri3")
+STEEL = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
 
 
 def grid(nx, ny, place, kind="quad4"):
@@ -330,12 +331,11 @@ def test_a_tube_of_plates_is_a_beam():
     m = len(ring)
     cells = [(i * m + j, i * m + (j + 1) % m, (i + 1) * m + (j + 1) % m, (i + 1) * m + j) for i in range(n) for j in range(m)]
     mesh = pp.Mesh.from_arrays(nodes, {"quad4": cells}, node_sets={"root": np.arange(m), "tip": n * m + np.arange(m)})
-    steel = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
-    plates = pp.assemble(mesh, steel, sections=pp.ShellSection(t))
+    plates = pp.assemble(mesh, STEEL, sections=pp.ShellSection(t))
     line = np.column_stack([np.linspace(0, length, 17), np.zeros((17, 2))])
     cells = np.column_stack([np.arange(16), np.arange(1, 17)])
     beam = pp.assemble(
-        pp.Mesh.from_arrays(line, {"line2": cells}, node_sets={"root": [0], "tip": [16]}), steel,
+        pp.Mesh.from_arrays(line, {"line2": cells}, node_sets={"root": [0], "tip": [16]}), STEEL,
         sections=pp.BoxSection(side + t, side + t, t, orientation=(0, 0, 1)),
     )  # fmt: skip
     ends = {"root": pp.Rigid("root"), "tip": pp.Rigid("tip")}
@@ -374,8 +374,10 @@ def test_shells_beside_solids_are_one_plate():
     [
         (lambda: pp.ShellSection(0.0), "section: thickness = 0.0; give a positive length"),
         (lambda: pp.ShellSection(0.1, offset=np.nan), "section: offset = nan"),
-        (lambda: pp.assemble(grid(1, 1, wavy)[0], pp.Isotropic(E=2e11, nu=0.3, rho=7850.0), sections=pp.CircularSection(0.1)),
+        (lambda: pp.assemble(grid(1, 1, wavy)[0], STEEL, sections=pp.CircularSection(0.1)),
          "sections: CircularSection is of line2 elements, not of quad4"),
+        (lambda: pp.assemble(grid(1, 1, wavy)[0], STEEL, sections=pp.ShellSection(0.1), lumped=True),
+         "lumped: beams and shells have points of mass"),
     ],
 )  # fmt: skip
 def test_bad_shells_are_named(make, message):
