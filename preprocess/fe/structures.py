@@ -11,6 +11,7 @@ from flexmbs.errors import InputError
 from preprocess.fe.beams import Beams
 from preprocess.fe.element_groups import Materials, owners_by_block
 from preprocess.fe.freedoms import Freedoms
+from preprocess.fe.material import Isotropic, Material
 from preprocess.fe.sections import Section
 from preprocess.fe.shells import Shells
 from preprocess.fe.structure import Structure
@@ -35,11 +36,18 @@ def structures(mesh: Mesh, material: Materials, sections: Sections, freedoms: Fr
         for section, rows in owners[name]:
             _check_section(mesh, name, section)
             for own, others in materials[name]:
+                _check_material(mesh, name, own)
                 both = np.intersect1d(rows, others)
                 table = block.connectivity[both]
                 if len(both):
                     found.append(CLASSES[name](name, table, block.ids[both], own, freedoms, mesh.nodes[table], section=section))
     return tuple(found)
+
+
+def _check_material(mesh: Mesh, name: str, material: Material) -> None:
+    """Raise InputError for beams of a material that is not isotropic: its axes are those of the mesh."""
+    if CLASSES[name] is Beams and not isinstance(material, Isotropic):
+        raise InputError(f"{mesh.source}: material: {name} elements need an Isotropic one, not {type(material).__name__}")
 
 
 def _check_section(mesh: Mesh, name: str, section: Section) -> None:

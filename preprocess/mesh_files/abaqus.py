@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
+from preprocess.mesh.declared import Declared
 from preprocess.mesh_files.abaqus_assembly import (
     Reading,
     add_instance,
@@ -20,6 +21,8 @@ from preprocess.mesh_files.abaqus_assembly import (
     with_plain_names,
 )
 from preprocess.mesh_files.abaqus_blocks import error_at, keyword_blocks
+from preprocess.mesh_files.abaqus_couplings import KEYWORDS as COUPLINGS
+from preprocess.mesh_files.abaqus_couplings import Couplings
 from preprocess.mesh_files.abaqus_keywords import KEYWORDS, SETS, TABLES
 from preprocess.mesh_files.abaqus_surfaces import outer_faces, same_name, surface_nodes
 from preprocess.mesh_files.raw_mesh import Cells, RawMesh, assembled, node_rows
@@ -44,9 +47,12 @@ def read_abaqus(path: Path, structural: bool = False) -> RawMesh:
     model, parts = Reading(structural=structural), dict[str, Reading]()
     stack: list[tuple[Reading, str, tuple[Array, Array]]] = [(model, "", (np.eye(3), np.zeros(3)))]
     left: Counter[tuple[str, str]] = Counter()
+    couplings, turned = Couplings(), ""
     for keyword, options, line, rows, table in keyword_blocks(path):
         left_out = _left_out(keyword, options, len(rows))
-        if left_out is not None:
+        if structural and keyword in COUPLINGS:
+            couplings.add(keyword, options, line, rows)
+        elif left_out is not None:
             left[left_out[:2]] += left_out[2]
         elif keyword == "PART":
             parts[_name(options, line, keyword).upper()] = part = Reading(structural=structural)
@@ -64,6 +70,8 @@ def read_abaqus(path: Path, structural: bool = False) -> RawMesh:
             reading, name, motion = stack.pop()
             if keyword == "END INSTANCE":
                 add_instance(stack[-1][0], name, reading, motion)
+        elif keyword == "TRANSFORM":
+            turned = turned or line
         elif keyword in KEYWORDS:
             reading = stack[-1][0]
             if keyword == "NODE" and reading.shifts and not reading.own[0]:
@@ -81,7 +89,12 @@ def read_abaqus(path: Path, structural: bool = False) -> RawMesh:
     if structural and left:
         what = " and ".join(f"{n} {each}" for (each, _), n in sorted(left.items()))
         raise InputError(f"{path}: {what} are not read; remove them and give them as connections and PointMass")
-    return _raw(path, with_plain_names(model), notices, structural)
+    if (couplings.couplings or couplings.equations) and (turned or model.shifts):
+        what = "*TRANSFORM" if turned else "*INSTANCE"
+        raise InputError(
+            f"{turned or path}: {what} together with couplings or equations is not read; export one part in global axes"
+        )
+    return _raw(path, with_plain_names(model), notices, couplings if structural else None)
 
 
 def _left_out(keyword: str, options: dict[str, str], count: int) -> tuple[str, str, int] | None:
@@ -102,8 +115,8 @@ def _name(options: dict[str, str], line: str, keyword: str) -> str:
     return options["NAME"]
 
 
-def _raw(path: Path, reading: Reading, notices: tuple[str, ...], structural: bool) -> RawMesh:
-    """Arrays of the content, with rows instead of node numbers."""
+def _raw(path: Path, reading: Reading, notices: tuple[str, ...], couplings: Couplings | None) -> RawMesh:
+    """Arrays of the content, with rows instead of node numbers; couplings: of a file whose beams and shells are read."""
     node_ids = np.array(list(reading.nodes), dtype=np.int64)
     row = {node: n for n, node in enumerate(reading.nodes)}
     by_type: dict[str, tuple[list[list[int]], list[int]]] = {}
@@ -114,11 +127,18 @@ def _raw(path: Path, reading: Reading, notices: tuple[str, ...], structural: boo
     cells = [Cells(kind, node_rows(path, node_ids, table, ids), np.array(ids), ()) for kind, (table, ids) in by_type.items()]
     sets = {name: [row[n] for n in nodes if n in row] for name, nodes in reading.node_sets.items()}
     outer = outer_faces(reading) if any(not face for parts in reading.surfaces.values() for _, face in parts) else {}
-    for name in reading.surfaces:
-        own = name if same_name(sets, name) is None else f"surface {name}"
+    surfaces = {name: name if same_name(sets, name) is None else f"surface {name}" for name in reading.surfaces}
+    for name, own in surfaces.items():
         sets[own] = [row[n] for n in surface_nodes(path, reading, name, outer)]
-    raw = assembled(path, np.array(list(reading.nodes.values())), node_ids, cells, _unique(sets), structural)
-    return replace(raw, element_sets=raw.element_sets | _unique(reading.element_sets), notices=notices)
+    connections, references = ({}, {}) if couplings is None else couplings.declared(reading, surfaces)
+    sets |= {name: [row[n] for n in nodes if n in row] for name, nodes in references.items()}
+    raw = assembled(path, np.array(list(reading.nodes.values())), node_ids, cells, _unique(sets), couplings is not None)
+    return replace(
+        raw,
+        element_sets=raw.element_sets | _unique(reading.element_sets),
+        notices=notices,
+        declared=Declared(connections=connections),
+    )
 
 
 def _unique(sets: Mapping[str, list[int]]) -> dict[str, Indices]:

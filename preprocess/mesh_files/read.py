@@ -34,7 +34,8 @@ def read_mesh(
 
     unit: length unit of the file, "m", "cm", "mm" or "in"; fix: "orientation" reorders inverted elements.
     structural: read beams and shells of first order (lines, triangles and quadrilaterals of Gmsh, MED and VTU; S3, S4, B31;
-    CTRIA3, CQUAD4, CBAR) as elements instead of named edges and faces, and of Nastran their sections and spiders, for `assemble`.
+    CTRIA3, CQUAD4, CBAR) as elements instead of named edges and faces, with the spiders, couplings and equations of Abaqus and
+    Nastran and the sections of Nastran, for `assemble`.
     separate: accept parts that do not share nodes, for connections between them.
     Node sets, named surfaces (their nodes) and physical groups become node sets; nodes without an element are omitted.
     Raises InputError for an unreadable file or an invalid mesh.
@@ -89,8 +90,10 @@ def _mesh(raw: RawMesh, source: str, unit: str) -> Mesh:
 
 def _connected(raw: RawMesh) -> Indices:
     """Rows of the nodes that connections of the file join."""
-    names = [each[key] for each in raw.declared.connections.values() for key in ("where", "reference") if key in each]
-    return np.concatenate([np.zeros(0, np.int64), *(raw.node_sets[name] for name in names)])
+    given = raw.declared.connections.values()
+    names = [each[key] for each in given for key in ("where", "reference") if key in each]
+    numbers = [number for each in given for number, _, _ in each.get("terms", ())]
+    return np.concatenate([np.flatnonzero(np.isin(raw.node_ids, numbers)), *(raw.node_sets[name] for name in names)])
 
 
 def _kept(index: Indices, nodes: Indices) -> Indices:

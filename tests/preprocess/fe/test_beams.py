@@ -257,6 +257,8 @@ def test_a_solid_continued_by_beams_is_one_bar():
 
 
 ALONG = pp.RectangularSection(0.1, 0.1, orientation=SKEW)
+WOOD = pp.Orthotropic(E=(1e10, 1e9, 1e9), nu=(0.3, 0.3, 0.3), G=(5e8, 5e8, 5e8), rho=500.0)
+ROUND = pp.CircularSection(0.1)
 DOUBLE = [[0, 0, 0], [1, 0, 0], [1, 0, 0]]
 
 
@@ -267,6 +269,7 @@ DOUBLE = [[0, 0, 0], [1, 0, 0], [1, 0, 0]]
         (lambda: pp.RectangularSection(0.02, 0.01), "section: orientation is missing"),
         (lambda: pp.TubularSection(0.02, 0.02), "thickness = 0.02 exceeds the radius 0.01"),
         (lambda: pp.assemble(straight(), STEEL), "sections: missing for line2 elements"),
+        (lambda: pp.assemble(straight(), WOOD, sections=ROUND), "line2 elements need an Isotropic one"),
         (lambda: pp.assemble(straight(), STEEL, sections={"web": pp.CircularSection(0.1)}), "sections: no element set 'web'"),
         (lambda: pp.assemble(straight(), STEEL, sections=ALONG), "orientation is along element 1"),
         (lambda: pp.Mesh.from_arrays(DOUBLE, {"line2": [[0, 1], [1, 2]]}), "two nodes at one place: element 2"),

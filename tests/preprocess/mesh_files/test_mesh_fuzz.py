@@ -61,6 +61,14 @@ def by_meshio(suffix, **options):
     return suffix, write
 
 
+COUPLED = """*SURFACE, NAME=edge, TYPE=NODE
+end
+*COUPLING, REF NODE=21, SURFACE=edge
+*KINEMATIC
+1, 6
+*EQUATION
+2
+1, 3, 1.0, 2, 3, -1.0"""
 FORMATS = {
     "gmsh 2.2": by_meshio(".msh", file_format="gmsh22", binary=False),
     "gmsh 2.2 binary": by_meshio(".msh", file_format="gmsh22", binary=True),
@@ -70,7 +78,7 @@ FORMATS = {
     "gmsh 4.1 binary in partitions": (".msh", lambda path: path.write_bytes(gmsh_binary_partitioned())),
     "abaqus": (".inp", lambda path: path.write_text(ONE_INSTANCE.format(part=BRICK))),
     "nastran": (".bdf", lambda path: path.write_text(NASTRAN)),
-    "abaqus shells": (".inp", lambda path: path.write_text(sheet_and_boom_abaqus())),
+    "abaqus shells": (".inp", lambda path: path.write_text(sheet_and_boom_abaqus(extra=COUPLED))),
     "nastran shells": (".bdf", lambda path: path.write_text(sheet_and_boom_nastran())),
     "vtu": by_meshio(".vtu"),
     "vtu text": by_meshio(".vtu", binary=False),

@@ -1,5 +1,7 @@
 """Beams, shells and spiders of decks: what is read equals what is built in Python; what is not supported is refused by name."""
 
+from dataclasses import replace
+
 import meshio
 import numpy as np
 import pytest
@@ -7,6 +9,7 @@ from mesh_decks import CELLS, END, MORE, POINTS, ROOT, sheet_and_boom_abaqus, sh
 
 import preprocess as pp
 from flexmbs.errors import InputError
+from preprocess.mesh.declared import Declared
 
 STEEL = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
 GENERAL = pp.GeneralSection(96e-6, 512e-12, 1152e-12, 1200e-12, shear=(0.85, 0.8), orientation=(0, 0, 1))
@@ -136,13 +139,51 @@ def test_abaqus_shells_and_beams(tmp_path, kinds):
         pp.read_mesh(path, unit="m")
 
 
+def test_abaqus_couplings_and_equations(tmp_path):
+    """Sheet and boom by a kinematic coupling, or by the same constraint written as equations: the model in Python."""
+    sections = {"sheet": pp.ShellSection(0.002), "boom": pp.RectangularSection(0.012, 0.008, orientation=(0, 0, 1))}
+    path, start = tmp_path / "arm.inp", MORE[0] + 1
+    surface = "*SURFACE, NAME=edge, TYPE=NODE\nend\n"
+    path.write_text(
+        sheet_and_boom_abaqus(extra=f"{surface}*COUPLING, REF NODE={start}, SURFACE=edge, CONSTRAINT NAME=weld\n*KINEMATIC\n1, 6")
+    )
+    coupled = pp.assemble(pp.read_mesh(path, unit="m", structural=True), STEEL, sections=sections)
+    mesh = pp.read_mesh(path, unit="m", structural=True)
+    spider = {"weld": pp.RigidSpider("end", reference="start")}
+    plain = pp.assemble(replace(mesh, declared=Declared()), STEEL, sections=sections, connections=spider)
+    for found, wanted in zip(matrices(coupled), matrices(plain)):
+        np.testing.assert_allclose(found, wanted, atol=1e-9 * np.abs(wanted).max())
+    lines = ["*EQUATION"]
+    for node in END + 1:
+        dx, dy, dz = POINTS[node - 1] - POINTS[MORE[0]]
+        turns = {1: ((5, dz), (6, -dy)), 2: ((6, dx), (4, -dz)), 3: ((4, dy), (5, -dx)), 4: (), 5: (), 6: ()}
+        for c, arms in turns.items():
+            terms = [(node, c, 1.0), (start, c, -1.0), *((start, k, -arm) for k, arm in arms if arm)]
+            lines += [str(len(terms)), ", ".join(f"{a}, {b}, {f!r}" for a, b, f in terms)]
+    path.write_text(sheet_and_boom_abaqus(extra="\n".join(lines).replace("np.float64", "").replace("(", "").replace(")", "")))
+    written = pp.assemble(pp.read_mesh(path, unit="m", structural=True), STEEL, sections=sections)
+    for found, wanted in zip(matrices(written), matrices(plain)):
+        np.testing.assert_allclose(found, wanted, atol=1e-9 * np.abs(wanted).max())
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         (sheet_and_boom_abaqus(("S8", "B31")), "element type S8 are not supported"),
         (sheet_and_boom_abaqus(("S4", "B32")), "element type B32 are not supported"),
         (sheet_and_boom_abaqus(extra="*TIE, NAME=t\na, b"), r"1 \*TIE are not read; remove them"),
-        (sheet_and_boom_abaqus(extra="*COUPLING, REF NODE=1, SURFACE=s, CONSTRAINT NAME=c"), r"1 \*COUPLING are not read"),
+        (sheet_and_boom_abaqus(extra="*COUPLING, REF NODE=1, SURFACE=s"), "surface 's', which does not exist"),
+        (
+            sheet_and_boom_abaqus(extra="*SURFACE, NAME=s, TYPE=NODE\nend\n*COUPLING, REF NODE=1, SURFACE=s\n*DISTRIBUTING"),
+            r"\*COUPLING is not \*KINEMATIC; give other couplings as AveragingSpider",
+        ),
+        (sheet_and_boom_abaqus(extra="*COUPLING, SURFACE=s"), r"\*COUPLING has no REF NODE"),
+        (sheet_and_boom_abaqus(extra="*EQUATION\n3\n1, 1, 1.0"), r"\*EQUATION: expected 3 terms"),
+        (
+            sheet_and_boom_abaqus(extra="*TRANSFORM, NSET=end\n0,1,0,1,0,0\n*EQUATION\n2\n1,1,1.,2,1,-1."),
+            "TRANSFORM together with",
+        ),
+        (sheet_and_boom_abaqus(extra="*MPC\nBEAM, 1, 2"), r"1 \*MPC are not read"),
     ],
 )
 def test_unsupported_keywords_are_refused_by_name(tmp_path, text, message):
