@@ -139,8 +139,16 @@ from .studies.stepper import Stepper as Stepper
 from .studies.sweeps.designs import Grid as Grid
 from .studies.sweeps.designs import LatinHypercube as LatinHypercube
 from .studies.sweeps.designs import Listed as Listed
-from .studies.sweeps.designs import Range as Range
+from .studies.sweeps.designs import MonteCarlo as MonteCarlo
+from .studies.sweeps.designs import Saltelli as Saltelli
 from .studies.sweeps.designs import Sobol as Sobol
+from .studies.sweeps.indices import SobolIndices as SobolIndices
+from .studies.sweeps.indices import sobol_indices as sobol_indices
+from .studies.sweeps.ranges import LogNormal as LogNormal
+from .studies.sweeps.ranges import Normal as Normal
+from .studies.sweeps.ranges import Range as Range
+from .studies.sweeps.reliability import Reliability as Reliability
+from .studies.sweeps.reliability import reliability as reliability
 from .studies.sweeps.sweep import sweep as sweep
 from .studies.sweeps.table import SweepResult as SweepResult
 from .time_stepping.event import Event as Event

@@ -49,6 +49,10 @@ def sweep(path: Path, folder: Path | None, how: How, *, as_json: bool, access: d
         if how.report is not None:
             result.report(how.report, name=path.stem)
     _print(result, target, as_json=as_json)
+    if study.design.kind == "saltelli" and not as_json:
+        from flexmbs.studies.sweeps.indices import sobol_indices
+
+        put(str(sobol_indices(result)))
     return SolverError.exit_code if {FAILED, FAIL} & set(result.counts()) else 0
 
 

@@ -62,9 +62,10 @@ def dataset(solution: SolutionData) -> Dataset:
     return result
 
 
-def optional(package: str, method: str) -> Any:
-    """An optional package. Raises `MachineError` that tells how to install it."""
+def optional(module: str, method: str) -> Any:
+    """A module of an optional package. Raises `MachineError` that tells how to install it."""
+    package = module.partition(".")[0]
     try:
-        return importlib.import_module(package)
+        return importlib.import_module(module)
     except ImportError:
         raise MachineError(f"{method}: needs {package}; install it: pip install {package}") from None

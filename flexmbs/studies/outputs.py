@@ -168,9 +168,10 @@ def value_of(output: Output, solution: Solution, channel: Signal | None = None) 
             value: Any = output.of(found.t, found.values)
         else:
             value = output.wanted(solution)  # type: ignore[operator]
-        number = float(value)
     except InputError as error:
         raise InputError(*(f"outputs: '{output.name}': {problem}" for problem in error.problems)) from None
+    try:
+        number = float(value)
     except (TypeError, ValueError):
         raise InputError(f"outputs: '{output.name}': the function gave {shown(value)}; return one number") from None
     if not np.isfinite(number):

@@ -114,3 +114,22 @@ def test_a_wrong_argument_is_named_in_one_line(what):
         fm.optimize(door, {"damping": 6.0}, arguments.pop("minimize"), **arguments)
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_two_parameters_and_a_limit():
+    """a + 2b is least, where a b² ≥ 8, at a = b = 2: 1 = λ b², 2 = 2 λ a b."""
+    model = fm.Model("two", run=fm.Run(t_end=0.01, step=0.01))
+    for name in "ab":
+        model.add(fm.PointMass(name, mass=1.0))
+
+    def masses(solution):
+        return np.array([solution.model.bodies[name].mass for name in "ab"])
+
+    outputs = {
+        "sum": lambda run: masses(run)[0] + 2.0 * masses(run)[1],
+        "product": lambda run: masses(run)[0] * masses(run)[1] ** 2,
+    }
+    start = {"bodies.a.mass": 4.0, "bodies.b.mass": 3.0}
+    found = fm.optimize(model, start, "sum", outputs=outputs, limits={"product": (8.0, None)})
+    np.testing.assert_allclose(found.values, [2.0, 2.0], rtol=1e-5)
+    assert found.feasible

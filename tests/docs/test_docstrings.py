@@ -45,7 +45,14 @@ EXAMPLES = PUBLIC | {f"flexmbs.motions.{name}": getattr(fm.motions, name) for na
 SHORT = {"flexmbs": "fm", "preprocess": "pp"}
 FORMAT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 LONGEST = 12  # lines of code, besides those of a file that the example writes
-PACKAGES = {"fatigue": "rainflow", "rainflow": "rainflow", "export_fmu": "pythonfmu3"}  # of extras, by the names that need them
+PACKAGES = {  # of extras, by the names that need them
+    "fatigue": "rainflow",
+    "rainflow": "rainflow",
+    "export_fmu": "pythonfmu3",
+    "Saltelli": "SALib",
+    "SobolIndices": "SALib",
+    "sobol_indices": "SALib",
+}
 WARNINGS = (fm.AssemblyWarning, fm.AuditWarning, fm.ModelWarning, pp.PreprocessWarning)
 
 

@@ -212,7 +212,7 @@ class Search:
             before = self.derivatives.count
             J = self.derivatives(self.values(x))
             self.count += self.derivatives.count - before
-            self.slopes[key] = J * self.size / self.level[:, None]
+            self.slopes[key] = np.ascontiguousarray(J * self.size / self.level[:, None])  # SLSQP of SciPy 1.17 reads on in memory
         return self.slopes[key]
 
 

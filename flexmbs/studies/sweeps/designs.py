@@ -1,88 +1,39 @@
 """Designs of a sweep: values or ranges of parameters → points, the values of each case.
 
-Points of the unit cube are those of `scipy.stats.qmc`. A coordinate u of a point, 0 ≤ u < 1, is of a list of n values the one at
-place ⌊n u⌋, of a range low + u (high − low), or low (high/low)ᵘ where it is logarithmic.
+Points of the unit cube are those of `scipy.stats.qmc` and of SALib. A coordinate u of a point, 0 ≤ u < 1, is of a list of n
+values the one at place ⌊n u⌋, of a range low + u (high − low), or low (high/low)ᵘ where it is logarithmic, of a distribution its
+quantile.
 """
 
 import abc
-import dataclasses
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import BeforeValidator, model_validator
+from pydantic import BeforeValidator
 
-from flexmbs.declaration import Declaration, NestedError, Problem, shown
+from flexmbs.declaration import Declaration
 from flexmbs.errors import InputError
-from flexmbs.model.fields import Number, Switch, index
-
-MOST_CASES = 1_000_000
-Values = tuple[Any, ...]
-
-
-def _count(value: object) -> int:
-    result = index(value)
-    if not 1 <= result <= MOST_CASES:
-        raise ValueError(f"must be within 1 … {MOST_CASES}, not {result}")
-    return result
-
-
-def _optional_count(value: object) -> int | None:
-    return None if value is None else _count(value)
+from flexmbs.exports.data_frames import optional
+from flexmbs.model.fields import index
+from flexmbs.studies.sweeps.ranges import MOST_CASES, Axis, Range, Spread, Values, count_of
 
 
 def _power_of_two(value: object) -> int:
-    result = _count(value)
+    result = count_of(value)
     if result & (result - 1):
         below = 1 << (result.bit_length() - 1)
         raise ValueError(f"must be a power of two, in which Sobol points are balanced, not {result}: {below} or {2 * below}")
     return result
 
 
-class Range(Declaration, section="range"):
-    """All values of a parameter between two.
-
-    Parameters
-    ----------
-    low : float
-        The smallest value.
-    high : float
-        The largest value.
-    count : int or None
-        Number of values in a grid or a list, both ends among them.
-    log : bool
-        Equal ratios of neighbouring values instead of equal differences.
-
-    Examples
-    --------
-    >>> import flexmbs as fm
-    >>> fm.Grid().points({"mass": fm.Range(1.0, 100.0, count=3, log=True)})  # 1, √(1·100), 100
-    [(1.0,), (10.0,), (100.0,)]
-    """
-
-    low: Number = dataclasses.field(kw_only=False)
-    high: Number = dataclasses.field(kw_only=False)
-    count: Annotated[int | None, BeforeValidator(_optional_count)] = None
-    log: Switch = False
-
-    @model_validator(mode="after")
-    def _ordered(self) -> "Range":
-        if not self.low < self.high:
-            raise NestedError([Problem(("high",), f"must be above low = {self.low:g}, not {self.high:g}")])
-        if self.log and self.low <= 0.0:
-            raise NestedError([Problem(("low",), f"must be > 0 in a logarithmic range, not {self.low:g}")])
-        return self
-
-    def at(self, u: float) -> float:
-        """The value at u, 0 … 1."""
-        if self.log:
-            return min(max(self.low * (self.high / self.low) ** u, self.low), self.high)
-        return min(self.low + u * (self.high - self.low), self.high)
-
-
-Axis = Range | Values
+def _seed(value: object) -> int:
+    result = index(value)
+    if result < 1:  # SALib takes 0 for none
+        raise ValueError(f"must be at least 1, not {result}")
+    return result
 
 
 class Design(Declaration, abc.ABC, section="design"):
@@ -162,7 +113,7 @@ class LatinHypercube(Cube, kind="latin-hypercube"):
     [0, 1, 2, 3]
     """
 
-    count: Annotated[int, BeforeValidator(_count)]
+    count: Annotated[int, BeforeValidator(count_of)]
     seed: Annotated[int, BeforeValidator(index)] = 0
 
     def cube(self, dimension: int) -> np.ndarray:
@@ -198,36 +149,75 @@ class Sobol(Cube, kind="sobol"):
         return np.asarray(qmc.Sobol(dimension, seed=self.seed).random(self.count))
 
 
-def axis_of(name: str, given: Any) -> Axis:
-    """The values of a parameter: a range, or a list of numbers, texts or switches. Raises `InputError`."""
-    where = f"parameters.{name}"
-    if isinstance(given, Range):
-        return given
-    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Sequence | np.ndarray):
-        raise InputError(f"{where}: {shown(given)} is no list of values; give [1.0, 2.0], or fm.Range(1.0, 2.0)")
-    values = tuple(given.tolist() if isinstance(given, np.ndarray) else given)
-    if not values:
-        raise InputError(f"{where}: has no values; give at least one")
-    for k, value in enumerate(values):
-        value = value.item() if isinstance(value, np.generic) else value
-        if not isinstance(value, bool | int | float | str):
-            raise InputError(f"{where}: its value {k + 1} is {shown(value)}; give numbers, texts, true or false")
-        if isinstance(value, float) and not math.isfinite(value):
-            raise InputError(f"{where}: its value {k + 1} is {value}; give finite numbers")
-    return tuple(value.item() if isinstance(value, np.generic) else value for value in values)
+class MonteCarlo(Cube, kind="monte-carlo"):
+    """Independent random points, for probabilities; a larger ``count`` begins with the same points.
+
+    Parameters
+    ----------
+    count : int
+        Number of cases.
+    seed : int
+        Of the random numbers.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> few, many = (fm.MonteCarlo(count=count).points({"mass": fm.Range(0.0, 1.0)}) for count in (4, 1000))
+    >>> many[:4] == few, round(sum(mass for mass, in many) / 1000, 1)
+    (True, 0.5)
+    """
+
+    count: Annotated[int, BeforeValidator(count_of)]
+    seed: Annotated[int, BeforeValidator(index)] = 0
+
+    def cube(self, dimension: int) -> np.ndarray:
+        return np.random.default_rng(self.seed).random((self.count, dimension))
+
+
+class Saltelli(Cube, kind="saltelli"):
+    """Points for `sobol_indices`: two sets A and B of ``count`` Sobol points, and A with one column of B for each parameter.
+
+    Of m parameters there are (m + 2) ``count`` cases.
+    Source: Saltelli et al., Computer Physics Communications 181 (2010) 259. Needs SALib, the extra ``flexmbs[sensitivity]``.
+
+    Parameters
+    ----------
+    count : int
+        Number of points of one set, a power of two.
+    seed : int
+        Of the random numbers, at least 1.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> design = fm.Saltelli(count=4)
+    >>> len(design.points({"mass": fm.Range(1.0, 2.0), "stiffness": fm.LogNormal(100.0, 0.2)}))  # 4 · (2 + 2)
+    16
+    """
+
+    count: Annotated[int, BeforeValidator(_power_of_two)]
+    seed: Annotated[int, BeforeValidator(_seed)] = 1
+
+    def cube(self, dimension: int) -> np.ndarray:
+        names = list(map(str, range(dimension)))
+        problem = {"num_vars": dimension, "names": names, "bounds": [[0.0, 1.0]] * dimension}
+        sampled = optional("SALib.sample.sobol", "Saltelli").sample(problem, self.count, calc_second_order=False, seed=self.seed)
+        return np.asarray(sampled)
 
 
 def _levels(name: str, axis: Axis, kind: str) -> Values:
     """The values of a list, or the equally spaced ones of a range."""
-    if not isinstance(axis, Range):
+    if not isinstance(axis, Spread):
         return axis
+    if not isinstance(axis, Range):
+        raise InputError(f"parameters.{name}: a {kind} takes no distribution; give a list, a Range, or another design")
     if axis.count is None:
         raise InputError(f"parameters.{name}: a {kind} needs the number of values of the range; give it a count")
     return tuple(axis.at(k / max(axis.count - 1, 1)) for k in range(axis.count))
 
 
 def _at(axis: Axis, u: float) -> Any:
-    return axis.at(u) if isinstance(axis, Range) else axis[int(u * len(axis))]
+    return axis.at(u) if isinstance(axis, Spread) else axis[int(u * len(axis))]
 
 
 def _check_number(n: int) -> None:

@@ -3,10 +3,10 @@
 format = "flexmbs-sweep/1"
 model = "arm.toml"
 [parameters]
-joints.elbow.q0 = { low = 0.5, high = 1.5, count = 5 }     # the keys of `Range`
+joints.elbow.q0 = { low = 0.5, high = 1.5, count = 5 }     # the keys of `Range`, `Normal`, `LogNormal`
 bodies.tool.mass = [0.2, 0.4, 0.8]
 [design]                                                   # a grid by default
-kind = "grid"                                              # or "list", "latin-hypercube", "sobol" with count, seed
+kind = "grid"                                              # or "list"; "latin-hypercube", "sobol" … with count, seed
 [outputs]
 sag = "min frame fore/tip position z"                      # or "module:function", with --allow-code
 [run]                                                      # of the model by default
@@ -27,13 +27,15 @@ from flexmbs.model.run import Run
 from flexmbs.model.schema import DRAFT, FUNCTION, TEXT, Schema, one_of_kinds, record
 from flexmbs.model.toml_read import importable
 from flexmbs.studies.outputs import WORDS, Wanted
-from flexmbs.studies.sweeps.designs import Axis, Design, Grid, Range, axis_of
+from flexmbs.studies.sweeps.designs import Design, Grid
 from flexmbs.studies.sweeps.outputs import checked_outputs
+from flexmbs.studies.sweeps.ranges import Axis, LogNormal, Normal, Range, axis_of, read_spread
 from flexmbs.toml.document import Collector, Locator, read_document
 
 FORMAT = "flexmbs-sweep/1"
 KEYS = ("format", "model", "parameters", "design", "outputs", "run", "parts")
 TABLES = ("parameters", "design", "outputs", "run", "parts")
+RANGE = {*Range.field_names(), "mean", "median"}  # keys by which a table is a range or a distribution
 
 
 class StudyFile(NamedTuple):
@@ -82,7 +84,7 @@ def read_study(path: Path, *, allow_outside: bool = False, allow_code: bool = Fa
 def flattened(table: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Parameters by the keys of their paths: keys with dots are tables in tables, the innermost one may be a range."""
     for key, value in table.items():
-        if isinstance(value, Mapping) and not set(value) & set(Range.field_names()):
+        if isinstance(value, Mapping) and not set(value) & RANGE:
             yield from flattened(value, (*path, key))
         else:
             yield (*path, key), value
@@ -109,7 +111,7 @@ def _as_table(value: object) -> Mapping[str, Any]:
 
 def _axis(name: str, given: Any) -> Axis:
     if isinstance(given, Mapping):
-        return Range.read(given)
+        return read_spread(given)
     try:
         return axis_of(name, given)
     except InputError as error:
@@ -138,7 +140,8 @@ def _function(given: str, *key: str) -> Callable[..., Any]:
 def sweep_schema() -> Schema:
     """The schema of ``flexmbs-sweep`` files."""
     scalar: Schema = {"type": ["number", "string", "boolean"]}
-    values: Schema = {"anyOf": [{"type": "array", "items": scalar, "minItems": 1}, record(Range), {"$ref": "#/$defs/parameters"}]}
+    listed: Schema = {"type": "array", "items": scalar, "minItems": 1}
+    values: Schema = {"anyOf": [listed, record(Range), record(Normal), record(LogNormal), {"$ref": "#/$defs/parameters"}]}
     channel: Schema = {
         "type": "string", "pattern": f"^({'|'.join((*WORDS, 'at [0-9.eE+-]+'))}) .+",
         "description": "A word and a channel: 'max joint elbow.0 effort'.",

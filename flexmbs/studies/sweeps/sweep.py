@@ -28,9 +28,10 @@ from flexmbs.studies.parts import ModelWithParts
 from flexmbs.studies.prepared import Start, prepared
 from flexmbs.studies.record_of_inputs import MOST, versions
 from flexmbs.studies.sweeps.batch import NOTHING, Record
-from flexmbs.studies.sweeps.designs import Axis, Design, Grid, Listed, Range, Values, axis_of
+from flexmbs.studies.sweeps.designs import Design, Grid, Listed
 from flexmbs.studies.sweeps.folder import PARTS, RECORD, TABLE, SweepFolder
 from flexmbs.studies.sweeps.outputs import checked_outputs, described
+from flexmbs.studies.sweeps.ranges import Axis, Spread, Values, axis_of
 from flexmbs.studies.sweeps.schedule import Schedule
 from flexmbs.studies.sweeps.study import Case, Study, case_of
 from flexmbs.studies.sweeps.table import SweepResult, result_of
@@ -45,7 +46,7 @@ DESIGNS: dict[str, type[Design]] = {"grid": Grid, "list": Listed}  # those witho
 
 def sweep(
     model: Build | str | os.PathLike[str],
-    parameters: Mapping[str, Sequence[Any] | Range],
+    parameters: Mapping[str, Sequence[Any] | Spread],
     *,
     outputs: Mapping[str, Wanted],
     design: str | Design = "grid",
@@ -70,13 +71,13 @@ def sweep(
     model : Model, path, function or ModelWithParts
         A model, the path of its file, or a function that returns one; parameters without a dot are its arguments. With its parts:
         parameters of these too.
-    parameters : mapping of names to lists of values or `Range`
+    parameters : mapping of names to lists of values, `Range`, `Normal` or `LogNormal`
         Names are paths of keys as in model files: "joints.elbow.q0", "bodies.tool.mass", "bodies.tool.com.z",
         "forces.motor.law.kp", "gravity.z", "run.step", "parts.link.material.E"; see `parameters`.
     outputs : mapping of names to texts or functions
         "max joint elbow.0 effort": words and channels as of `sensitivities`: first, last, min, max, peak, range, mean … of what
         `Solution.signal` knows; or a function of the `Solution` that returns a number.
-    design : 'grid', 'list', Grid, Listed, LatinHypercube or Sobol
+    design : 'grid', 'list', Grid, Listed, LatinHypercube, Sobol, MonteCarlo or Saltelli
         Which values belong to one case.
     run : Run, optional
         Options of the runs; those of the model by default.
@@ -219,7 +220,7 @@ def _check_values(study: Study, axes: Mapping[str, Axis], first: Case) -> None:
         problems = dict.fromkeys(error.problems)
     if isinstance(build, Model):
         for name, axis in axes.items():
-            values: Values = (axis.low, axis.high) if isinstance(axis, Range) else axis[:MOST_CHECKED]
+            values: Values = axis.checked if isinstance(axis, Spread) else axis[:MOST_CHECKED]
             for value in dict.fromkeys(values):
                 try:
                     study.model({name: value})
