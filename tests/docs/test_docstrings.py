@@ -52,6 +52,7 @@ PACKAGES = {  # of extras, by the names that need them
     "Saltelli": "SALib",
     "SobolIndices": "SALib",
     "sobol_indices": "SALib",
+    "environment": "gymnasium",
 }
 WARNINGS = (fm.AssemblyWarning, fm.AuditWarning, fm.ModelWarning, pp.PreprocessWarning)
 

@@ -1,0 +1,150 @@
+"""`environment`: a model as an environment of gymnasium, for learning controllers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from flexmbs.declaration import close_names, shown
+from flexmbs.errors import InputError
+from flexmbs.exports.data_frames import optional
+from flexmbs.studies.fitting.arguments import read_limits, read_number
+from flexmbs.studies.parameters import Build, made
+from flexmbs.studies.stepper import Stepper
+from flexmbs.studies.stepper_ports import Ports
+from flexmbs.studies.sweeps.ranges import Spread
+
+Reward = Callable[[Mapping[str, float], Mapping[str, float]], float]
+Ended = Callable[[Mapping[str, float]], bool]
+
+
+def environment(
+    model: Build,
+    *,
+    inputs: Mapping[str, tuple[Any, ...]],
+    outputs: Ports,
+    limits: Mapping[str, Any],
+    reward: Reward,
+    period: float,
+    t_end: float,
+    step: float | None = None,
+    ended: Ended | None = None,
+    vary: Mapping[str, Spread] | None = None,
+) -> Any:
+    """A `gymnasium.Env`: actions are inputs, observations are outputs of a `Stepper`.
+
+    Actions are held for a period; ``info["t"]`` is the time. Observations and actions are arrays in the order of the ports. An
+    episode is truncated at its end time. There is no audit: judge model and steps by a run of `simulate`.
+
+    Parameters
+    ----------
+    model : Model, function or ModelWithParts
+        The model.
+    inputs : mapping of names to ports
+        Forces, as of `Stepper`: {"motor": ("effort", "axle")}.
+    outputs : mapping of names to ports, or list of ports
+        Coordinates, rates and positions, as of `Stepper`.
+    limits : mapping of names to pairs
+        Smallest and largest value of each input [N, N m].
+    reward : function
+        ``reward(outputs, inputs)`` of both by name, after each period.
+    period : float [s]
+        Time between actions.
+    t_end : float [s]
+        End of an episode.
+    step : float [s], optional
+        Fixed step; without it steps are controlled.
+    ended : function, optional
+        ``ended(outputs)``: whether the episode is over, as when something fell.
+    vary : mapping of names to Range, Normal or LogNormal, optional
+        Parameters, as of `parameters`, that are drawn anew at each reset.
+
+    Returns
+    -------
+    gymnasium.Env
+        With ``reset``, ``step``, ``action_space`` and ``observation_space``; `stepper` is that of the present episode.
+
+    Raises
+    ------
+    InputError
+        For a model, ports and limits that cannot be run.
+    MachineError
+        Without gymnasium, the extra ``flexmbs[learning]``.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("turntable")
+    >>> table = model.add(fm.RigidBody("table", mass=1.0, inertia=(0.1, 0.1, 0.2)))
+    >>> axle = model.add(fm.Revolute("axle", model.ground, table, axis="z"))
+    >>> env = fm.environment(model, inputs={"motor": ("effort", "axle")}, outputs={"speed": ("rate", "axle")}, period=0.1,
+    ...                      limits={"motor": (-2, 2)}, reward=lambda y, u: -abs(y["speed"] - 3), t_end=1.0, step=1e-2)
+    >>> observed, info = env.reset(seed=1)
+    >>> observed, gained, terminated, truncated, info = env.step([2.0])  # 2 N m / 0.2 kg m² · 0.1 s
+    >>> observed.round(6).tolist(), round(gained, 6), truncated
+    ([1.0], -2.0, False)
+    """
+    gymnasium = optional("gymnasium", "environment")
+    period, t_end = read_number(period, "period"), read_number(t_end, "t_end")
+    if not 0.0 < period <= t_end:
+        raise InputError(f"period: must be within 0 … t_end = {t_end:g} s, not {period:g}")
+    bounds = _bounds(inputs, limits)
+    spread = _spread(vary)
+
+    class Environment(gymnasium.Env):  # type: ignore[misc, name-defined]
+        """A model of flexmbs."""
+
+        metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012
+
+        def __init__(self) -> None:
+            low, high = np.array(list(bounds.values())).T
+            self.action_space = gymnasium.spaces.Box(low, high, dtype=np.float64)
+            self.stepper = self._begun(made(model, {}))
+            n = len(self.stepper.outputs)
+            self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (n,), np.float64)
+
+        def _begun(self, built: Any) -> Stepper:
+            return Stepper(built, t_end=t_end, step=step, inputs=inputs, outputs=outputs)
+
+        def _observed(self) -> np.ndarray:
+            return np.array(list(self.stepper.outputs.values()))
+
+        def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+            super().reset(seed=seed)
+            drawn = {name: each.at(float(self.np_random.random())) for name, each in spread.items()}
+            self.stepper = self._begun(made(model, drawn))
+            return self._observed(), {"t": self.stepper.t, **drawn}
+
+        def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+            values = np.asarray(action, float).reshape(len(bounds))
+            for (name, (low, high)), value in zip(bounds.items(), values.tolist()):
+                self.stepper.inputs[name] = min(max(value, low), high)
+            t = self.stepper.advance(min(self.stepper.t + period, t_end))
+            known = dict(self.stepper.outputs)
+            over = ended is not None and bool(ended(known))
+            return self._observed(), float(reward(known, dict(self.stepper.inputs))), over, t >= t_end, {"t": t}
+
+    return Environment()
+
+
+def _bounds(inputs: Any, limits: Any) -> dict[str, tuple[float, float]]:
+    """Finite limits of each input, in their order. Raises `InputError`."""
+    if not isinstance(inputs, Mapping) or not inputs:
+        raise InputError('inputs: give at least one by its name, as {"motor": ("effort", "axle")}')
+    found = read_limits(limits, "limits")
+    for name in found:
+        if name not in inputs:
+            raise InputError(f"limits: '{name}' is not among the inputs; {close_names(name, inputs)}")
+    for name in inputs:
+        if name not in found or not np.isfinite(found[name]).all():
+            raise InputError(f"limits.{name}: needs both, {{'{name}': (-1.0, 1.0)}}")
+    return {name: found[name] for name in inputs}
+
+
+def _spread(vary: Any) -> dict[str, Spread]:
+    for name, each in (vary or {}).items():
+        if not isinstance(each, Spread):
+            raise InputError(f"vary.{name}: {shown(each)} is no distribution; give fm.Range(low, high) or fm.Normal")
+    return dict(vary or {})
