@@ -13,6 +13,7 @@ import hashlib
 import os
 import pathlib
 import shutil
+import threading
 import types as python_types
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
@@ -161,15 +162,33 @@ def as_part(function: Callable[..., Any]) -> Any:
     return part(rebound(plain, plain.__name__, parts))
 
 
+class _OwnFolder:
+    """Numba's cache folder is this version's as long as a thread compiles here: the first one to begin sets it, the last one to
+    end sets it back."""
+
+    def __init__(self) -> None:
+        self.lock, self.count, self.other = threading.Lock(), 0, ""
+
+    def change(self, by: int) -> None:
+        """One thread more or less."""
+        with self.lock:
+            if self.count == 0:
+                self.other = config.CACHE_DIR  # type: ignore[attr-defined]
+            self.count += by
+            config.CACHE_DIR = CACHE or "" if self.count else self.other  # type: ignore[attr-defined]
+
+
+_own_folder = _OwnFolder()
+
+
 @contextlib.contextmanager
 def keeping(keep: bool) -> Iterator[bool]:
     """Numba's cache folder is this version's; gives whether what is compiled here is kept there."""
-    kept = config.CACHE_DIR  # type: ignore[attr-defined]
+    _own_folder.change(1)
     try:
-        config.CACHE_DIR = CACHE or ""  # type: ignore[attr-defined]
         yield keep and CACHE is not None
     finally:
-        config.CACHE_DIR = kept  # type: ignore[attr-defined]
+        _own_folder.change(-1)
 
 
 def _cached(function: F, **options: Any) -> F:
