@@ -10,9 +10,10 @@ import subprocess
 import tempfile
 import zipfile
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
-from xml.sax.saxutils import quoteattr
+from xml.sax.saxutils import escape
 
 import numpy as np
 from scipy.linalg import matrix_balance
@@ -53,6 +54,16 @@ ABSENT = {  # functions that a unit must have and that this one does not use
         "GetNumberOfEventIndicators",
     ),
 }  # fmt: skip
+RESERVED = {  # words of the languages that no model or function may be named
+    ".mo": "algorithm and annotation block break class connect connector constant constrainedby der discrete each else elseif "
+    "elsewhen encapsulated end enumeration equation expandable extends external false final flow for function if import impure "
+    "in initial inner input loop model not operator or outer output package parameter partial protected public pure record "
+    "redeclare replaceable return stream then true type when while within",
+    ".m": "break case catch classdef continue else elseif end for function global if otherwise parfor persistent return spmd "
+    "switch try while",
+    ".ssc": "annotations branches component components connect connections domain else elseif end equations events for function "
+    "if inputs intermediates let nodes outputs parameters variables when",
+}
 PLATFORM = {2: "linux64", 3: "x86_64-linux"}  # of the binary, where it is made
 
 
@@ -77,11 +88,13 @@ def write_linear(system: LinearSystem, path: str | Path, *, version: int = 3) ->
     path = file_path(path)
     if path.suffix not in (*TEXTS, ".fmu"):
         raise InputError(f"path: must end with one of {', '.join((*TEXTS, '.fmu'))}, not {shown(path.name)}")
-    if version not in ABSENT or isinstance(version, bool):
+    if isinstance(version, bool) or not isinstance(version, int) or version not in ABSENT:
         raise InputError(f"version: FMI has the versions 2 and 3, not {shown(version)}")
     name = re.sub(r"\W", "_", path.stem, flags=re.ASCII)
     if not re.match(r"[A-Za-z]", name):
         raise InputError(f"path: the name {shown(path.stem)} must begin with a letter; rename it")
+    if name in RESERVED.get(path.suffix, "").split():
+        raise InputError(f"path: the name {shown(path.stem)} is a keyword of that language; rename it")
     if path.suffix == ".fmu":
         _write_unit(system, name, path, version)
     else:
@@ -167,7 +180,7 @@ def _write_unit(system: LinearSystem, name: str, path: Path, version: int) -> No
     source = text + _rendered("fmi.c", facts)
     facts["variables"] = variables = _variables(system)
     facts["output_places"] = [k + 2 for k, each in enumerate(variables) if each["causality"] == "output"]
-    facts["title"] = quoteattr(facts["title"])[1:-1]
+    facts["title"] = _attribute(facts["title"])
     with whole_file(path) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as unit:
         unit.writestr("modelDescription.xml", _rendered("description.xml", facts))
         unit.writestr(f"sources/{name}.c", source)
@@ -188,17 +201,25 @@ BUILD = """<?xml version="1.0" encoding="UTF-8"?>
 def _variables(system: LinearSystem) -> list[dict[str, Any]]:
     """Inputs, outputs and states with value references from 1."""
     found: list[dict[str, Any]] = []
+    taken = {"time"}
     for labels, causality, initial in (
         (system.inputs, "input", ""), (system.outputs, "output", "calculated"), (system.states, "local", "exact"),
     ):  # fmt: skip
         for label in labels:
             bare = re.sub(r" \([^)]*\)$", "", label)
-            own = f"{bare} (state)" if causality == "local" else bare
+            wanted = f"{bare} (state)" if causality == "local" else bare
+            own = next(name for k in count(1) if (name := wanted if k == 1 else f"{wanted} {k}") not in taken)
+            taken.add(own)
             found.append({
-                "name": quoteattr(own)[1:-1], "label": quoteattr(label)[1:-1], "reference": len(found) + 1,
+                "name": _attribute(own), "label": _attribute(label), "reference": len(found) + 1,
                 "causality": causality, "initial": initial, "start": causality != "output",
             })  # fmt: skip
     return found
+
+
+def _attribute(text: str) -> str:
+    """A text within the quotes of an attribute."""
+    return escape(text, {'"': "&quot;", "\n": " ", "\r": " ", "\t": " "})
 
 
 def _compiled(source: str, name: str) -> bytes | None:

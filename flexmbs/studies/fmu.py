@@ -21,6 +21,7 @@ from flexmbs.declaration import shown
 from flexmbs.errors import InputError, MachineError
 from flexmbs.files.output import whole_file
 from flexmbs.files.paths import file_path
+from flexmbs.integrators.integrator import is_number
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.studies.fmu_slave import MODEL, OPTIONS
 from flexmbs.studies.stepper import Stepper
@@ -41,6 +42,7 @@ kept += [globals(), globals()]
 class {name}(Unit, Fmi{version}Slave):
     """A model of flexmbs."""
 '''
+COMMUNICATIONS = 1000  # within t_end, where neither they nor the steps are given
 PACKAGES = {2: "pythonfmu", 3: "pythonfmu3"}
 
 
@@ -54,7 +56,8 @@ def export_fmu(
 
     path: ends with ``.fmu``; its stem is the name of the unit.  inputs, outputs, step, formalism, coordinates, integrator, rtol,
     atol: as of `Stepper`; names of ports are those of the variables, blanks and dots become underscores.  t_end (s): the last
-    time that can be reached.  communication_step (s): the one suggested to the importing program, ``step`` by default.
+    time that can be reached.  communication_step (s): the one suggested to the importing program, ``step`` by default, of
+    controlled steps a thousandth of t_end.
     version: of FMI, 3 or 2. Inputs are held within communication steps. States of the unit can be taken, put back and
     serialized, bitwise; it has no directional derivatives. Returns the path.
     Raises `InputError`, also for what a model file cannot hold, `MachineError` without the extra ``flexmbs[fmu]``.
@@ -70,7 +73,7 @@ def export_fmu(
     'Slide.fmu'
     """
     path = file_path(path)
-    if version not in PACKAGES or isinstance(version, bool):
+    if isinstance(version, bool) or not isinstance(version, int) or version not in PACKAGES:
         raise InputError(f"version: FMI has the versions 2 and 3, not {shown(version)}")
     if path.suffix != ".fmu":
         raise InputError(f"path: must end with '.fmu', not {shown(str(path))}")
@@ -93,13 +96,14 @@ def export_fmu(
     if both:
         raise InputError(f"outputs.{sorted(both)[0]}: is also the name of an input; rename one")
     stepper = Stepper(model, **options, **found)  # which tells what cannot run
+    suggested = _communication_step(communication_step, step or stepper.t_end / COMMUNICATIONS, stepper.t_end)
     builder = _builder(version)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         content = place / "content"
         content.mkdir()
         _with_files(model, content).save(content / MODEL)
-        experiment = {"t_end": stepper.t_end, "communication_step": communication_step or step}
+        experiment = {"t_end": stepper.t_end, "communication_step": suggested}
         facts = {"stepper": options | found, "experiment": experiment, "version": version, "description": model.name}
         (content / OPTIONS).write_text(json.dumps(facts, indent=1), encoding="utf-8")
         script = place / f"{name.lower()}_unit.py"
@@ -115,6 +119,15 @@ def export_fmu(
         with whole_file(path) as target:
             shutil.copyfile(made, target)
     return path
+
+
+def _communication_step(given: float | None, default: float, t_end: float) -> float:
+    """The step (s) that is suggested to the importing program. Raises `InputError`."""
+    if given is None:
+        return default
+    if not is_number(given) or not 0.0 < given <= t_end:
+        raise InputError(f"communication_step: must be within 0 … t_end = {t_end:g} s, not {shown(given)}")
+    return float(given)
 
 
 def _builder(version: int) -> Any:

@@ -2,11 +2,14 @@
 
 ``"max joint elbow.0 effort"``: a word, then a name that `Solution.signal` knows. The words are first, last, min, max, peak
 (max |x|), range, mean, integral, rms, and ``at 0.5``, the value at that time (s). Extrema lie on the parabola through three
-neighbouring outputs, integrals are Simpson's, values at times those of a cubic spline: smooth functions of the outputs.
+neighbouring outputs, integrals are Simpson's, values at times those of a cubic spline, all of them between the impacts and jumps
+of drives, to which values are extrapolated: smooth functions of the outputs and of the times of impacts.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from itertools import pairwise
+from numbers import Real
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -14,23 +17,75 @@ from flexmbs.api.solution import Solution
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
 from flexmbs.exports.data_frames import signal
+from flexmbs.results.drive_jumps import restarts
 from flexmbs.signals.arguments import FloatArray
 from flexmbs.signals.signal import Signal
 
 Wanted = str | Callable[[Solution], float]
+Piece: TypeAlias = tuple[FloatArray, FloatArray]  # times and values of a smooth part of a channel
+COARSE = 0.01  # relative change of an output with every second output time, from which on these are too far apart
+FEW = 5  # outputs, fewer of which show nothing
+POINTS = 4  # of a polynomial that extrapolates a part to its ends
+AT_BREAK = 1e-12  # of the run: an output so near an impact may hold the value before it or the one behind
 
 
 class Output(NamedTuple):
-    """One output: its name, what is wanted, and for a channel its name with the function of times and values."""
+    """One output: its name, what is wanted, and for a channel its name with the function of its smooth parts."""
 
     name: str
     wanted: Wanted
     channel: str = ""
-    of: Callable[[FloatArray, FloatArray], float] | None = None
+    of: Callable[[list[Piece]], float] | None = None
 
 
-def maximum(t: FloatArray, x: FloatArray) -> float:
+def breaks(solution: Solution) -> FloatArray:
+    """Times (n,) at which velocities or forces jump: impacts of rigid contacts, and jumps of drives."""
+    times = {impact.t for impact in solution.run.impacts} | set(restarts(solution.compiled, float(solution.t[-1])))
+    return np.array(sorted(times))
+
+
+def pieces(t: FloatArray, x: FloatArray, at: FloatArray) -> list[Piece]:
+    """The smooth parts of a channel between breaks, each extrapolated to its ends; without outputs between two breaks a line."""
+    near = AT_BREAK * (1.0 + t[-1] - t[0])
+    at = at[(at > t[0] + near) & (at < t[-1] - near)]
+    if not len(at):
+        return [(t, x)]
+    found: list[Piece] = []
+    for begin, end in pairwise([t[0], *at, t[-1]]):
+        first, last = begin == t[0], end == t[-1]
+        within = (t > begin + near * (not first) - near * first) & (t < end - near * (not last) + near * last)
+        if not within.any():
+            found.append((np.array([begin, end]), np.array([np.nan, np.nan])))
+            continue
+        ends = ([] if first else [begin]), ([] if last else [end])
+        times, values = t[within], x[within]
+        all_times = np.concatenate([ends[0], times, ends[1]])
+        head, tail = ([_extrapolated(times[part], values[part], where[0])] if where else [] for where, part in (
+            (ends[0], slice(0, POINTS)), (ends[1], slice(-POINTS, None)),
+        ))  # fmt: skip
+        found.append((all_times, np.concatenate([head, values, tail])))
+    return _bridged(found)
+
+
+def _extrapolated(t: FloatArray, x: FloatArray, at: float) -> float:
+    """The value at a time of the polynomial through all points."""
+    weights = [np.prod((at - np.delete(t, k)) / (t[k] - np.delete(t, k))) for k in range(len(t))]
+    return float(np.dot(weights, x))
+
+
+def _bridged(parts: list[Piece]) -> list[Piece]:
+    """Parts without values as lines from the one before to the one behind."""
+    known = [part for part in parts if np.isfinite(part[1]).all()]
+    t, x = (np.concatenate([part[k][[0, -1]] for part in known]) for k in (0, 1))
+    return [part if np.isfinite(part[1]).all() else (part[0], np.interp(part[0], t, x)) for part in parts]
+
+
+def maximum(parts: list[Piece]) -> float:
     """The largest value, of the parabola through the largest output and its neighbours: to Δt³ where x is smooth."""
+    return max(_maximum(t, x) for t, x in parts)
+
+
+def _maximum(t: FloatArray, x: FloatArray) -> float:
     k = int(np.argmax(x))
     if k in (0, len(x) - 1):
         return float(x[k])
@@ -43,38 +98,51 @@ def maximum(t: FloatArray, x: FloatArray) -> float:
     return float(x[k] - slope * slope / (4.0 * bend)) if bend < 0.0 else float(x[k])
 
 
-def integral(t: FloatArray, x: FloatArray) -> float:
+def minimum(parts: list[Piece]) -> float:
+    """The smallest value, as `maximum`."""
+    return -maximum([(t, -x) for t, x in parts])
+
+
+def integral(parts: list[Piece]) -> float:
     """∫x dt by Simpson's rule."""
     from scipy.integrate import simpson
 
-    return float(simpson(x, x=t))
+    return sum(float(simpson(x, x=t)) for t, x in parts)
 
 
-def _range(t: FloatArray, x: FloatArray) -> float:
-    return maximum(t, x) + maximum(t, -x)
+def _duration(parts: list[Piece]) -> float:
+    return float(parts[-1][0][-1] - parts[0][0][0])
 
 
-WORDS: dict[str, Callable[[FloatArray, FloatArray], float]] = {
-    "first": lambda t, x: float(x[0]),
-    "last": lambda t, x: float(x[-1]),
-    "min": lambda t, x: -maximum(t, -x),
+WORDS: dict[str, Callable[[list[Piece]], float]] = {
+    "first": lambda parts: float(parts[0][1][0]),
+    "last": lambda parts: float(parts[-1][1][-1]),
+    "min": minimum,
     "max": maximum,
-    "peak": lambda t, x: max(maximum(t, x), maximum(t, -x)),
-    "range": _range,
-    "mean": lambda t, x: integral(t, x) / float(t[-1] - t[0]),
+    "peak": lambda parts: max(maximum(parts), -minimum(parts)),
+    "range": lambda parts: maximum(parts) - minimum(parts),
+    "mean": lambda parts: integral(parts) / _duration(parts),
     "integral": integral,
-    "rms": lambda t, x: float(np.sqrt(integral(t, x * x) / (t[-1] - t[0]))),
+    "rms": lambda parts: float(np.sqrt(integral([(t, x * x) for t, x in parts]) / _duration(parts))),
 }
 
 
-def values_at(t: FloatArray, x: FloatArray, times: FloatArray) -> FloatArray:
-    """Values at times (s) within the run, by a cubic spline through the outputs. Raises `InputError` for other times."""
+def values_at(parts: list[Piece], times: FloatArray) -> FloatArray:
+    """Values at times (s) within the run, by cubic splines through the outputs of smooth parts, at a jump the value behind it.
+    Raises `InputError` for other times."""
     from scipy.interpolate import CubicSpline
 
-    outside = times[(times < t[0] - 1e-9 * t[-1]) | (times > t[-1] * (1.0 + 1e-9))]
+    begin, end = float(parts[0][0][0]), float(parts[-1][0][-1])
+    outside = times[(times < begin - 1e-9 * end) | (times > end * (1.0 + 1e-9))]
     if len(outside):
-        raise InputError(f"t = {outside[0]:g} s is outside of the run, {t[0]:g} … {t[-1]:g} s; choose a later t_end")
-    return np.asarray(CubicSpline(t, x)(times))
+        raise InputError(f"t = {outside[0]:g} s is outside of the run, {begin:g} … {end:g} s; choose a later t_end")
+    place = np.searchsorted([t[0] for t, _ in parts[1:]], times, "right")
+    found = np.empty(len(times))
+    for k in np.unique(place):
+        t, x = parts[k]
+        here = place == k
+        found[here] = CubicSpline(t, x)(times[here]) if len(t) > 1 else x[0]
+    return found
 
 
 def read_outputs(given: Any, key: str = "outputs") -> list[Output]:
@@ -111,9 +179,11 @@ def read_output(key: str, name: str, wanted: Any) -> Output:
         text, _, channel = channel.partition(" ")
         try:
             time = np.array([float(text)])
+            if not np.isfinite(time).all():
+                raise ValueError
         except ValueError:
             raise InputError(f"{key}: 'at' takes a time in seconds, 'at 0.5 {channel or 'joint elbow.0 position'}'") from None
-        word, of = f"at {text}", lambda t, x: float(values_at(t, x, time)[0])
+        word, of = f"at {text}", lambda parts: float(values_at(parts, time)[0])
     elif word in WORDS:
         of = WORDS[word]
     else:
@@ -138,7 +208,7 @@ def observed(outputs: Sequence[Output], solution: Solution) -> list[FloatArray]:
 
 def concluded(outputs: Sequence[Output], t: FloatArray, values: Sequence[FloatArray]) -> FloatArray:
     """Values (n,) of the outputs from what they are made of, at the output times t (s)."""
-    return np.array([float(x[0]) if output.of is None else output.of(t, x) for output, x in zip(outputs, values)])
+    return np.array([float(x[0]) if output.of is None else output.of(pieces(t, x, ())) for output, x in zip(outputs, values)])
 
 
 def channel_of(output: Output, solution: Solution) -> Signal:
@@ -147,6 +217,26 @@ def channel_of(output: Output, solution: Solution) -> Signal:
         return signal(solution, output.channel)
     except InputError as error:
         raise InputError(*(f"outputs: '{output.name}': {problem}" for problem in error.problems)) from None
+
+
+def coarse(outputs: Sequence[Output], solution: Solution) -> list[str]:
+    """Remarks on outputs that differ where only every second output time is taken: those between them are too far apart."""
+    found, at = [], breaks(solution)
+    for output in outputs:
+        if output.of is None or len(solution.t) < FEW:
+            continue
+        channel = signal(solution, output.channel)
+        kept = np.unique([*range(0, len(channel.t), 2), len(channel.t) - 1])
+        fine, half = (
+            output.of(pieces(t, x, at)) for t, x in ((channel.t, channel.values), (channel.t[kept], channel.values[kept]))
+        )
+        apart = abs(fine - half)
+        if apart > COARSE * max(abs(fine), abs(half)) and apart > COARSE * COARSE * float(np.abs(channel.values).max()):
+            found.append(
+                f"{output.name}: {fine:.6g}, with every second output {half:.6g}: the outputs are too far apart; "
+                "give run=fm.Run(…, output_step=…) with shorter ones"
+            )
+    return found
 
 
 def units(outputs: Sequence[Output], solution: Solution) -> tuple[str, ...]:
@@ -161,19 +251,23 @@ def unit_of(output: Output, channel: Signal) -> str:
 
 
 def value_of(output: Output, solution: Solution, channel: Signal | None = None) -> float:
-    """Value of an output. channel: its channel, if that is known already. Raises as `evaluated`."""
+    """Value of an output. channel: its channel, if that is known already. Raises as `evaluated`, and exceptions of functions."""
     try:
         if output.of is not None:
             found = signal(solution, output.channel) if channel is None else channel
-            value: Any = output.of(found.t, found.values)
+            number = output.of(pieces(found.t, found.values, breaks(solution)))
         else:
-            value = output.wanted(solution)  # type: ignore[operator]
+            number = _number(output.wanted(solution))  # type: ignore[operator]
     except InputError as error:
         raise InputError(*(f"outputs: '{output.name}': {problem}" for problem in error.problems)) from None
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise InputError(f"outputs: '{output.name}': the function gave {shown(value)}; return one number") from None
     if not np.isfinite(number):
         raise InputError(f"outputs: '{output.name}' is {number}; it must be a finite number")
     return number
+
+
+def _number(value: Any) -> float:
+    """What a function gave as a number. Raises `InputError` for anything else."""
+    value = value.item() if isinstance(value, np.ndarray | np.generic) and value.ndim == 0 else value
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InputError(f"the function gave {shown(value)}; return one number")
+    return float(value)

@@ -95,10 +95,14 @@ def changed(model: Model, values: Mapping[str, Any]) -> Model:
     Values may be anything the argument takes: numbers, vectors, laws, names of files. Raises `InputError`.
     """
     changes: Changes = []
+    places: dict[tuple[str, ...], str] = {}
     for path, value in values.items():
         steps = _located(model, path)
         _require_argument(path, steps, value)
         changes.append((tuple(key for _, key in steps), value))
+        first = places.setdefault(_place(steps), path)
+        if first != path:
+            raise InputError(f"{path}: is the same number as {first}; keep one of them")
     other: Model = _with(model, changes, ())
     return other
 
@@ -177,6 +181,23 @@ def _located(model: Model, path: str) -> Steps:
         steps.append((value, found))
         value, rest = parts[found], rest[len(found) + 1 :]
     return steps
+
+
+def _place(steps: Steps) -> tuple[str, ...]:
+    """The keys along a path, the same ones for all names of a number."""
+    keys = [_same(container, key) for container, key in steps]
+    while keys[-1] == "0" and isinstance(steps[len(keys) - 1][0], tuple) and len(steps[len(keys) - 1][0]) == 1:
+        keys.pop()  # q0 is q0.0
+    return tuple(keys)
+
+
+def _same(container: Any, key: str) -> str:
+    """One of the names that an element of a tuple has."""
+    if not isinstance(container, tuple):
+        return key
+    if key in PAIRS:
+        return "".join(sorted(key))
+    return str("xyz".find(key)) if key in tuple("xyz") else key
 
 
 def _with(container: Any, changes: Changes, place: tuple[str, ...]) -> Any:

@@ -138,10 +138,20 @@ def test_steps_from_elsewhere_and_beyond_the_end_are_refused(slave: Slave) -> No
         slave.step(0.01, 5.0)
 
 
+def test_controlled_steps_have_a_communication_step_too(tmp_path: Path) -> None:
+    file = fm.export_fmu(pendulum(), tmp_path / "Controlled.fmu", rtol=1e-6, t_end=2.0, **PORTS)
+    assert float(fmpy.read_model_description(str(file)).defaultExperiment.stepSize) == pytest.approx(2e-3)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"version": 1}, "version: FMI has the versions 2 and 3, not 1"),
+        ({"version": [3]}, "version: FMI has the versions 2 and 3"),
+        ({"communication_step": -1.0}, "communication_step: must be within 0 … t_end = 1 s, not -1.0"),
+        ({"communication_step": float("nan")}, "communication_step: must be within 0"),
+        ({"communication_step": "fast"}, "communication_step: must be within 0"),
+        ({"communication_step": 2.0}, "communication_step: must be within 0"),
         ({"path": "unit.zip"}, "path: must end with '.fmu'"),
         ({"path": "1st.fmu"}, "name '1st': must begin with a letter"),
         ({"outputs": {}}, "outputs: a unit needs at least one"),

@@ -3,8 +3,10 @@
 import re
 import shutil
 import subprocess
+import zipfile
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -50,6 +52,34 @@ def held(system: fm.Linearization, h: float, inputs: np.ndarray) -> np.ndarray:
 
 
 @needs_compiler
+def described(file: Path) -> list[str]:
+    """Names of the variables in the description of a unit."""
+    with zipfile.ZipFile(file) as unit:
+        root = ElementTree.fromstring(unit.read("modelDescription.xml"))
+    return [each.attrib["name"] for each in root.find("ModelVariables")]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("name", ['say "hop"', "<b> & 'c'", "ä * {%}", "a (m) (N)"])
+def test_any_names_and_ports_that_are_twice_there_make_valid_descriptions(name: str, version: int, tmp_path: Path) -> None:
+    model = fm.Model(name)
+    load = model.add(fm.RigidBody(name, mass=2.0, inertia=(0.1, 0.1, 0.1)))
+    model.add(fm.Prismatic(name, model.ground, load, axis="x"))
+    ports: Any = {
+        "inputs": [("effort", name)] * 2,
+        "outputs": [("coordinate", name), ("coordinate", name), ("position", load, "x")],
+    }
+    names = described(fm.linearize(model, **ports).export(tmp_path / "unit.fmu", version=version))
+    assert len(set(names)) == len(names) == 1 + 2 + 3 + 2
+    assert f"effort {name}" in names
+
+
+@pytest.mark.parametrize("word", ["end.mo", "model.mo", "while.m", "equations.ssc"])
+def test_keywords_are_no_names(word: str, tmp_path: Path) -> None:
+    with pytest.raises(fm.InputError, match="is a keyword of that language; rename it"):
+        linear().export(tmp_path / word)
+
+
 @pytest.mark.parametrize("driven", [False, True])
 def test_compiled_c_has_the_step_response(driven: bool, tmp_path: Path) -> None:
     system = linear(driven)

@@ -59,3 +59,17 @@ def last_angle(solution: fm.Solution) -> float:
 def nothing(solution: Any) -> float:
     """An output that is no number."""
     return float("nan")
+
+
+def growing(rails: int) -> fm.Model:
+    """One with as many sliders as wanted."""
+    model = pendulum()
+    for k in range(rails):
+        block = model.add(fm.PointMass(f"block {k}", mass=1.0))
+        model.add(fm.Prismatic(f"rail {k}", model.ground, block, axis="x", v0=1.0))
+    return model
+
+
+def broken(solution: fm.Solution) -> float:
+    """An output with an error of its own."""
+    return None + 1.0  # type: ignore[operator]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from swinging import RUN, SPEED, last_angle, nothing, pendulum, refusing
+from swinging import RUN, SPEED, broken, growing, last_angle, nothing, pendulum, refusing
 
 import flexmbs as fm
 from flexmbs.studies.sweeps import sweep as module
@@ -74,6 +74,8 @@ def test_designs() -> None:
     np.testing.assert_array_equal(latin, points(fm.LatinHypercube(count=n, seed=3), a=fm.Range(2.0, 4.0), b=(5.0, 6.0)))
     few, many = (points(fm.Sobol(count=count), a=fm.Range(0.0, 1.0), b=fm.Range(0.0, 1.0)) for count in (16, 64))
     np.testing.assert_array_equal(few, many[:16])
+    assert points(fm.Grid(), a=fm.Range(1e-300, 1e300, count=3, log=True))[:, 0] == pytest.approx([1e-300, 1.0, 1e300])
+    assert points(fm.Grid(), a=fm.Range(-1e308, 1e308, count=3))[:, 0] == pytest.approx([-1e308, 0.0, 1e308])
     cells = {(int(4 * a), int(4 * b)) for a, b in few}
     assert len(cells) == 16  # one point in each cell
 
@@ -91,6 +93,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"bodies.bob.mass": 3.0}, r"3.0 is no list of values; give \[1.0, 2.0\], or fm.Range\(1.0, 2.0\)"),
     ({"bodies.bob.mass": [None]}, "its value 1 is None; give numbers"),
     ({"bodies.bob.mass": fm.Range(1.0, 2.0)}, "a grid needs the number of values of the range; give it a count"),
+    ({"bodies.bob.mass": [10**400]}, "its value 1 is a whole number beyond"),
+    ({"bodies.bob.com.x": [0.0], "bodies.bob.com.0": [0.1]}, "bodies.bob.com.0: is the same number as bodies.bob.com.x"),
     ({3: [1.0]}, "parameters: 3 is no name"),
     ({"q0": [1.0]}, "q0: 'q0' is not in model 'pendulum'"),
     ({"run.t_end": [1.0, 0.0]}, r"run.t_end: must be > 0"),
@@ -198,6 +202,36 @@ def test_a_folder_is_not_taken_for_another_sweep(tmp_path: pathlib.Path) -> None
         sweep(folder=tmp_path / "other" / "notes.txt")
     with module.SweepFolder.opened(tmp_path / "s", resume=True), pytest.raises(fm.InputError, match="another run is writing it"):
         sweep(folder=tmp_path / "s", resume=True)
+
+
+def test_results_of_other_values_of_the_model_are_not_taken(tmp_path: pathlib.Path) -> None:
+    """Cases are known by their parameters: a folder holds one set of these, in which the rest of the model is the same."""
+    sweep({"bodies.bob.mass": [1.0, 2.0]}, pendulum(), folder=tmp_path / "s")
+    with pytest.raises(fm.InputError, match=r"parameters was \['bodies.bob.mass'\], is \['joints.hinge.q0'\]"):
+        sweep({"joints.hinge.q0": ANGLES}, pendulum(mass=7.0), folder=tmp_path / "s", resume=True)
+
+
+def test_cases_without_the_wanted_outputs_are_run_again(tmp_path: pathlib.Path) -> None:
+    sweep(folder=tmp_path / "s")
+    angle = {"angle": "last joint hinge.0 position"}
+    found = sweep(outputs=angle, folder=tmp_path / "s", resume=True, force=True)
+    assert list(found.outputs) == ["angle"]
+    assert np.isfinite(found.outputs["angle"]).all()
+    assert np.isfinite(fm.SweepResult.load(tmp_path / "s").outputs["angle"]).all()
+
+
+@pytest.mark.parametrize("rails", [[2, 0, 1], [0, 0, 2, 0]])
+def test_channels_that_some_cases_have_not(rails: list[int]) -> None:
+    with pytest.warns(fm.AuditWarning, match="'joint rail 0.0 position' is not in the solution"):
+        found = sweep({"rails": rails}, growing, outputs={"way": "last joint rail 0.0 position"})
+    assert [verdict == "failed" for verdict in found.verdict] == [each == 0 for each in rails]
+    with pytest.raises(fm.InputError, match=r"'joint rial 0\.0 position' is not in the solution"):
+        sweep({"rails": rails}, growing, outputs={"way": "last joint rial 0.0 position"})
+
+
+def test_errors_of_functions_are_told_as_they_are() -> None:
+    with pytest.warns(fm.AuditWarning, match="TypeError: unsupported operand"):
+        sweep(outputs={"y": broken})
 
 
 SLOW = [pytest.param(number, marks=pytest.mark.slow) for number in (errno.EIO, errno.EROFS)]

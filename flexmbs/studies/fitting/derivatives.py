@@ -89,6 +89,7 @@ def gradient(
     base = {**runs.base, **(at or {})}
     with ThreadPoolExecutor(workers) as pool:
         middle = runs(base)
+        middle.course.require_smooth()
         noise = noise_of(runs, base, middle, pool.map)
         columns = [Column(name, scales.get(name, abs(value) or 1.0)) for name, value in base.items()]
         count = 1 + SAMPLES

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 HEADINGS = ("parameter", "value", "deviation", "low", "high")
 PASSES = 10  # at most, with weights from the residuals of the pass before
+FINER = 4.0  # outputs of controlled steps between two measured values
 SETTLED = 0.01  # relative change of the weights at which they are
 TOLERANCE = 1e-9  # of least_squares
 NO_EFFECT = 1e-6  # relative to the parameter of most effect
@@ -170,9 +171,11 @@ def identify(
         raise InputError(f"confidence: must be within 0 … 1, not {confidence:g}")
     workers = whole_number(workers, "workers", least=1, most=1000)
     signals = read_measured(measured)
-    options = run_options(run, t_end, step)
+    options = run_options(run, t_end, step) | {"output_step": None}  # of splines through the outputs
     last = max(float(each.t[-1]) for each in signals)
     runs = prepared_runs(model, parameters, options, events, lambda solution: np.zeros(0), end=last)
+    if runs.options["step"] is None:
+        runs = runs.with_outputs(min(float(np.diff(each.t).min()) for each in signals) / FINER)
     limits = read_limits(bounds, "bounds", list(runs.base))
     require_within(runs.base, limits)
     scale = sizes(runs.base, checked_scales(scales, runs.base), limits)
@@ -198,6 +201,7 @@ class Fit:
         self.ends = np.cumsum([len(each.t) for each in measured])
         self.data = np.concatenate([each.values for each in measured])
         middle = self.runs(runs.base)
+        middle.course.require_smooth()
         noise = float(np.linalg.norm(noise_of(self.runs, runs.base, middle)) / (np.linalg.norm(middle.values) or 1.0))
         self.level = quick_level(noise)
         self.derivatives = Slopes(self.runs, scale, level=self.level, workers=workers)

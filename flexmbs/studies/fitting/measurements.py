@@ -17,7 +17,7 @@ from flexmbs.exports.data_frames import signal
 from flexmbs.files.inputs import read_text
 from flexmbs.signals.arguments import FloatArray, number_list
 from flexmbs.signals.signal import Signal
-from flexmbs.studies.outputs import values_at
+from flexmbs.studies.outputs import breaks, pieces, values_at
 
 HEADING = re.compile(r"(?P<name>.*?)\s*(?:\[(?P<unit>[^\]]*)\])?\s*")
 FACTORS = {  # of units, to those of a solution
@@ -39,7 +39,7 @@ class Measured(NamedTuple):
         """What a solution has in its place (n,). Raises `InputError`."""
         found = signal(solution, self.channel)
         try:
-            return values_at(found.t, found.values, self.t)
+            return values_at(pieces(found.t, found.values, breaks(solution)), self.t)
         except InputError as error:
             raise InputError(f"measured: '{self.channel}': {error}") from None
 
@@ -64,7 +64,7 @@ def read_measured(given: Any) -> list[Signal]:
         return _from_csv(given)
     if isinstance(given, Signal):
         return [given]
-    if isinstance(given, Mapping):
+    if isinstance(given, Mapping) and given:
         return [_from_arrays(str(name), values) for name, values in given.items()]
     if isinstance(given, Sequence) and given and all(isinstance(each, Signal) for each in given):
         return list(given)
@@ -131,12 +131,14 @@ def _column(path: str | os.PathLike[str], rows: list[list[str]], k: int, seconds
 
 def in_units_of(measured: Sequence[Signal], solution: Solution) -> list[Measured]:
     """The signals in the units of a solution that has all their channels. Raises `InputError`."""
-    found = []
+    found: list[Measured] = []
     for each in measured:
         own = signal(solution, each.name)
+        if own.name in [other.channel for other in found]:
+            raise InputError(f"measured: '{own.name}' is there twice; join its values, or give their means")
         try:
             by = 1.0 if each.unit == "1" and own.unit == "1" else factor(each.unit, own.unit)
         except ValueError as error:
             raise InputError(f"measured: '{each.name}' {error}; give it as '{each.name} [{own.unit}]'") from None
-        found.append(Measured(each.name, each.t, by * each.values))
+        found.append(Measured(own.name, each.t, by * each.values))
     return found

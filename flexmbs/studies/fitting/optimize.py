@@ -22,7 +22,7 @@ from flexmbs.studies.fitting.arguments import Limits, read_limits, require_withi
 from flexmbs.studies.fitting.derivatives import checked_scales
 from flexmbs.studies.fitting.gradients import Slopes
 from flexmbs.studies.fitting.runs import Runs, Values, prepared_runs, run_options
-from flexmbs.studies.outputs import Output, evaluated, read_outputs
+from flexmbs.studies.outputs import Output, coarse, evaluated, read_outputs
 from flexmbs.studies.parameters import Build
 from flexmbs.time_stepping.event import Event
 
@@ -180,7 +180,8 @@ class Search:
         self.start = np.array(list(runs.base.values())) / self.size
         self.bounds = np.array([bounds.get(name, (-math.inf, math.inf)) for name in self.names]) / self.size[:, None]
         self.derivatives = Slopes(runs, scale, workers=workers)
-        self.first = runs(runs.base).values
+        result = runs(runs.base)
+        self.first, self.course = result.values, result.course
         self.level = np.where(self.first == 0.0, 1.0, np.abs(self.first))
         self.known: dict[bytes, FloatArray] = {self.start.tobytes(): self.first}
         self.slopes: dict[bytes, FloatArray] = {}
@@ -243,6 +244,7 @@ def _descent(search: Search, constraints: Sequence[Limits], most: int) -> tuple[
     """The end of SLSQP, and how it ended."""
     from scipy.optimize import minimize
 
+    search.course.require_smooth()
     sides = [
         {
             "type": "ineq",
@@ -291,12 +293,14 @@ def _optimum(
     ]
     values = search.values(x)
     ends = [f"{name} is at its bound {values[name]:.6g}" for name in _at_bounds(search, x)]
-    doubts = ([message] if message.startswith("not") else []) + broken
+    solution = search.runs.audited(values)
+    rough = coarse(wanted, solution)
+    doubts = ([message] if message.startswith("not") else []) + broken + rough
     if doubts:
         warnings.warn(f"optimize: {'; '.join(doubts)}", ModelWarning, stacklevel=3)
     return Optimum(
         tuple(search.names), x * search.size, tuple(output.name for output in wanted), results, np.array(search.history),
-        not broken, message, search.runs.model(values), search.runs.audited(values), (*broken, *ends), search.count,
+        not broken, message, search.runs.model(values), solution, (*broken, *ends, *rough), search.count,
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +28,8 @@ OPTIONS = ("formalism", "coordinates", "integrator", "stabilization", "step", "o
 TIGHT = {"rtol": 1e-9, "atol": 1e-11}  # of controlled steps, if the user states none
 
 
+TIME_STEPPING = "moreau-jean"
+LEAST_OUTPUTS, MOST_OUTPUTS = 200, 100_000
 NAMES = {
     "end": "ends of runs", "events": "events", "impacts": "impacts", "contacts": "states of contacts",
     "redundant": "redundant constraints",
@@ -35,13 +37,23 @@ NAMES = {
 
 
 class Course(NamedTuple):
-    """What of a run is discrete: derivatives are only those of runs in which it is the same."""
+    """What of a run is discrete: derivatives are only those of runs in which it is the same. late: rigid contacts that change
+    their state at the ends of steps, whenever that would be."""
 
     end: str
     events: tuple[str, ...]
     impacts: tuple[str, ...]
     contacts: tuple[str, ...]
     redundant: tuple[tuple[str, int], ...]
+    late: tuple[str, ...] = ()
+
+    def require_smooth(self) -> None:
+        """Raise `InputError` for contacts that close at the ends of steps: their times change in jumps."""
+        if self.late:
+            raise InputError(
+                f"contacts.{self.late[0]}: '{TIME_STEPPING}' closes contacts at the ends of steps, its runs have no derivatives "
+                "by parameters; use integrator='event-driven'"
+            )
 
     def difference(self, other: "Course") -> str:
         """How the other one differs, or nothing."""
@@ -94,6 +106,12 @@ class Runs:
         """The same runs with other outputs."""
         return dataclasses.replace(self, evaluate=evaluate)
 
+    def with_outputs(self, step: float) -> "Runs":
+        """The same runs with outputs at least so often, but not more than `MOST_OUTPUTS` of them."""
+        end = float(asked(self.model(self.base), self.options)["t_end"])
+        step = min(max(step, end / MOST_OUTPUTS), end / LEAST_OUTPUTS)
+        return dataclasses.replace(self, options=self.options | {"output_step": step, "t_end": end})
+
     def audited(self, values: Mapping[str, float]) -> Solution:
         """The solution of `simulate` with these values, its findings as warnings."""
         return simulate(self.model(values), **self.options, events=self.events)
@@ -103,17 +121,18 @@ def course(solution: Solution) -> Course:
     """The course of a run: how it ended, its events, impacts, states of rigid contacts, redundant constraints."""
     run = solution.run
     impacts = tuple(impact.contact for impact in run.impacts)
+    kinds = {name: states_of(solution.contact(name), friction_of(solution, name)) for name in solution.overlaps}
+    late = tuple(name for name, states in kinds.items() if np.diff(states).any())
     return Course(
         run.outcome.partition(" at t =")[0], tuple(event.name for event in run.events), impacts,
-        tuple(_contact_states(solution)), tuple(run.redundant),
+        tuple(f"{name}: {_passed(states)}" for name, states in kinds.items()), tuple(run.redundant),
+        late if run.options.get("integrator") == TIME_STEPPING else (),
     )  # fmt: skip
 
 
-def _contact_states(solution: Solution) -> Iterator[str]:
-    """The states through which each rigid contact passes."""
-    for name in solution.overlaps:
-        kinds = states_of(solution.contact(name), friction_of(solution, name))
-        yield f"{name}: {' '.join(KINDS[kind] for kind in kinds[np.flatnonzero(np.diff(kinds, prepend=-1))])}"
+def _passed(states: np.ndarray) -> str:
+    """The states through which a rigid contact passes."""
+    return " ".join(KINDS[kind] for kind in states[np.flatnonzero(np.diff(states, prepend=-1))])
 
 
 def _text(value: Any) -> str:

@@ -20,7 +20,7 @@ from flexmbs.studies.fitting.arguments import read_number
 from flexmbs.studies.fitting.derivatives import checked_scales, gradient
 from flexmbs.studies.fitting.gradients import exact_gradient
 from flexmbs.studies.fitting.runs import prepared_runs, run_options
-from flexmbs.studies.outputs import Output, evaluated, read_outputs, units
+from flexmbs.studies.outputs import Output, coarse, evaluated, read_outputs, units
 from flexmbs.studies.parameters import Build
 from flexmbs.time_stepping.event import Event
 
@@ -104,7 +104,8 @@ def sensitivities(
     "differences": central differences of whole runs, extrapolated to the step zero. Steps are halved until the estimated errors
     are below ``accuracy``, or noise prevents it; noise is measured by runs that differ by rounding or in their tolerances. Runs
     that take another course, with other events, impacts, states of rigid contacts or another end, are not differentiated across:
-    where smaller steps find no others, the derivative is NaN, as it is of outputs with a kink.
+    where smaller steps find no others, the derivative is NaN, as it is of outputs with a kink. Outputs take account of the times
+    of impacts with ``integrator="event-driven"``; time stepping, which closes contacts at the ends of steps, is refused.
 
     "tangent": the steps of the run are differentiated, of generalized-α or Dormand and Prince with a fixed step. The equations of
     a step are exact, the terms of the equations of motion in them are differenced in single evaluations, or explicit steps one by
@@ -181,12 +182,13 @@ def sensitivities(
         found = gradient(runs, sizes, accuracy=accuracy, workers=workers)
     else:
         found = exact_gradient(runs, solution, wanted, sizes, method=method, workers=workers)
-    lost = [note for note in found.notes if "no derivative" in note]
+    rough = coarse(wanted, solution)
+    lost = [note for note in found.notes if "no derivative" in note] + rough
     if lost:
         warnings.warn("; ".join(lost), ModelWarning, stacklevel=2)
     return Sensitivities(
         _names(wanted), units(wanted, solution), found.values, tuple(runs.base), np.array(list(runs.base.values())),
-        found.derivative, found.error, solution, found.notes, found.count,
+        found.derivative, found.error, solution, (*found.notes, *rough), found.count,
     )  # fmt: skip
 
 

@@ -42,26 +42,32 @@ class Record(NamedTuple):
 
 
 def run_batch(study: Study, cases: Sequence[Case], logs: str, solutions: str) -> None:
-    """Run the cases into a log whose name begins with ``logs``. Raises `MachineError`, `UnknownChannel`; others are results.
+    """Run the cases into a log whose name begins with ``logs``. Raises `MachineError`; other errors are results.
 
-    The log is new: a cluster that takes a worker for dead runs its batch again, perhaps beside it.
+    Raises `UnknownChannel` at the end if it was the result of every case. The log is new: a cluster that takes a worker for dead
+    runs its batch again, perhaps beside it.
     """
+    unknown: list[UnknownChannel] = []
     with closing(Log(Path(f"{logs}-{secrets.token_hex(4)}.log"), 0)) as into:
         for case in cases:
             into.append(json.dumps({"begun": case.digest}).encode())
-            into.append(packed_record(recorded(study, case, solutions)))
+            into.append(packed_record(recorded(study, case, solutions, unknown)))
         into.flush()
+    if len(unknown) == len(cases):
+        raise unknown[0]
 
 
-def recorded(study: Study, case: Case, solutions: str) -> Record:
-    """The result of one case, or why there is none. Raises as `run_batch`."""
+def recorded(study: Study, case: Case, solutions: str, unknown: list[UnknownChannel]) -> Record:
+    """The result of one case, or why there is none. ``unknown``: gathers outputs that are not in its solution. Raises
+    `MachineError`."""
     begun = time.perf_counter()
     try:
         solution = solved(study, case)
         outputs = evaluated(study.outputs, solution)
-    except (MachineError, UnknownChannel):
+    except MachineError:
         raise
     except Exception as error:
+        unknown += [error] if isinstance(error, UnknownChannel) else []
         return Record(case.digest, case.inputs, {}, failure=_message(error), seconds=time.perf_counter() - begun)
     if study.keep:
         solution.save(Path(solutions) / f"{case.digest}.h5")

@@ -99,11 +99,11 @@ def logs_in(folder: pathlib.Path) -> list[pathlib.Path]:
 
 
 def records_in(folder: pathlib.Path) -> dict[str, Record]:
-    """All results in a folder by case; one that failed is replaced by any other of the same case."""
+    """All results in a folder by case, the last one of each; one that failed never replaces another."""
     found: dict[str, Record] = {}
     whole = folder / ALL
     for log in [*([whole] if whole.exists() else []), *logs_in(folder)]:
         for each in read_log(log):
-            if isinstance(each, Record) and (each.case not in found or found[each.case].failure):
+            if isinstance(each, Record) and (not each.failure or each.case not in found or found[each.case].failure):
                 found[each.case] = each
     return found

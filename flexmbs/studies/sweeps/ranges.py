@@ -14,6 +14,7 @@ from flexmbs.errors import InputError
 from flexmbs.model.fields import Number, Positive, Switch, index
 
 MOST_CASES = 1_000_000
+MOST_INTEGER = 2**53
 LEAST = 1e-15  # of u and 1 − u: normal values are within eight standard deviations
 Values = tuple[Any, ...]
 
@@ -83,8 +84,9 @@ class Range(Spread):
 
     def at(self, u: float) -> float:
         if self.log:
-            return min(max(self.low * (self.high / self.low) ** u, self.low), self.high)
-        return min(self.low + u * (self.high - self.low), self.high)
+            logarithm = (1.0 - u) * math.log(self.low) + u * math.log(self.high)
+            return self.low if u == 0.0 else self.high if u == 1.0 else min(max(math.exp(logarithm), self.low), self.high)
+        return min(max((1.0 - u) * self.low + u * self.high, self.low), self.high)
 
 
 class Normal(Spread):
@@ -176,6 +178,8 @@ def axis_of(name: str, given: Any) -> Axis:
         value = value.item() if isinstance(value, np.generic) else value
         if not isinstance(value, bool | int | float | str):
             raise InputError(f"{where}: its value {k + 1} is {shown(value)}; give numbers, texts, true or false")
+        if isinstance(value, int) and abs(value) > MOST_INTEGER:
+            raise InputError(f"{where}: its value {k + 1} is a whole number beyond 2⁵³, which no float has; give a smaller one")
         if isinstance(value, float) and not math.isfinite(value):
             raise InputError(f"{where}: its value {k + 1} is {value}; give finite numbers")
     return tuple(value.item() if isinstance(value, np.generic) else value for value in values)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 from typing import NamedTuple
 
+from flexmbs.api.model import Model
 from flexmbs.errors import MachineError
 from flexmbs.files.framed_log import Log
 from flexmbs.studies.sweeps.batch import Record, packed_record, run_batch
@@ -39,7 +40,7 @@ class Batch(NamedTuple):
 class Schedule:
     """The open cases of a sweep."""
 
-    def __init__(self, place: SweepFolder, study: Study, workers: Workers, cases: Sequence[Case]) -> None:
+    def __init__(self, place: SweepFolder, study: Study, workers: Workers, cases: Sequence[Case], *, good: bool) -> None:
         self.place, self.study, self.workers = place, study, workers
         self.open = deque(cases)
         self.suspects: deque[Case] = deque()
@@ -48,6 +49,9 @@ class Schedule:
         self.began = False  # whether a worker has begun a case, since one died
         self.in_vain = 0  # deaths of workers before they began a case
         self.pace = 0.0  # s of a case
+        self.good = good  # whether a case has outputs
+        self.strangers = 0  # batches of which no case has all channels
+        self.patience = 0 if isinstance(study.base, Model) else AHEAD * workers.size  # with these, since functions build others
 
     def run(self, tell: Callable[[Record], None]) -> None:
         """Run all. Raises `MachineError`, `InputError`; what was done is kept."""
@@ -111,6 +115,11 @@ class Schedule:
         if done:
             seconds = sum(record.seconds for record in done.values()) / len(done)
             self.pace = 0.5 * (self.pace or seconds) + 0.5 * seconds
+        self.good = self.good or any(not record.failure for record in done.values())
+        if isinstance(error, UnknownChannel):
+            self.strangers += 1
+            if self.good or (self.strangers <= self.patience and (self.open or self.running)):  # other cases may have it
+                error = None
         if isinstance(error, MachineError | UnknownChannel | KeyboardInterrupt):
             raise error
         left = [case for case in batch.cases if case.digest not in done]

@@ -64,7 +64,7 @@ def sweep(
 
     Each case is the run that `simulate` makes of it, bitwise, with its audit. Cases that fail are rows of the table with their
     messages. In a ``folder`` what is done is never done again: after a kill, a power cut or a full disk ``resume`` runs the rest;
-    with another design or more values it runs those cases that are new.
+    with another design or more values of the same parameters it runs those cases that are new.
 
     Parameters
     ----------
@@ -146,8 +146,10 @@ def sweep(
         _prepare(study, cases)
         place.begin(_identity(place, study, cases[0]), force=force)
         there = place.records()
-        left = {case.digest: case for case in cases if _is_open(there.get(case.digest), retry=retry)}
-        Schedule(place, study, pool, list(left.values())).run(Teller(progress, len(cases), len(cases) - len(left)).tell)
+        left = {case.digest: case for case in cases if _is_open(there.get(case.digest), study, retry=retry)}
+        good = any(not record.failure for record in there.values())
+        schedule = Schedule(place, study, pool, list(left.values()), good=good)
+        schedule.run(Teller(progress, len(cases), len(cases) - len(left)).tell)
         there = place.records()
         place.gather(there.values())
         result = result_of([there[case.digest] for case in cases], given)
@@ -275,6 +277,7 @@ def _identity(place: SweepFolder, study: Study, first: Case) -> dict[str, Any]:
     bodies = {name: body.load().digest for name, body in model.bodies.items() if isinstance(body, FlexibleBody)}
     return {
         "point": inputs,
+        "parameters": sorted(first.inputs),
         "model": hashlib.sha256(model.to_toml(complete=False).encode()).hexdigest(),
         **{f"part of body '{name}'": digest for name, digest in bodies.items()},
         **{f"part '{name}'": part.digest() for name, part in parts.items()},
@@ -285,8 +288,11 @@ def _identity(place: SweepFolder, study: Study, first: Case) -> dict[str, Any]:
     }
 
 
-def _is_open(record: Record | None, *, retry: bool) -> bool:
-    return record is None or (retry and bool(record.failure))
+def _is_open(record: Record | None, study: Study, *, retry: bool) -> bool:
+    """Whether a case is to be run: it is not done, has failed and is tried again, or has other outputs."""
+    if record is None or record.failure:
+        return record is None or retry
+    return record.outputs.keys() != study.outputs.keys()
 
 
 def _report(result: SweepResult) -> None:
