@@ -129,9 +129,24 @@ def _parts(solution: SolutionData, body: str, history: NodalStress, measure: str
     if measure == "critical plane":
         normals = _normals(solution, body, history.node_ids)
         return [_on_plane(history.stress, normals, np.pi * k / PLANES) for k in range(PLANES)]
-    sizes = principal(history.stress)[0]
-    largest = np.where(np.abs(sizes[..., 0]) >= np.abs(sizes[..., 2]), sizes[..., 0], sizes[..., 2])
-    return [largest if measure == "principal" else np.sign(largest) * von_mises(history.stress)]
+    if measure == "principal":
+        return [_largest(history.stress)]
+    return [_directions(history.stress) * von_mises(history.stress)]
+
+
+def _largest(stress: FloatArray) -> FloatArray:
+    """The principal stress of largest magnitude (nt, m)."""
+    sizes = principal(stress)[0]
+    return np.where(np.abs(sizes[..., 0]) >= np.abs(sizes[..., 2]), sizes[..., 0], sizes[..., 2])
+
+
+def _directions(stress: FloatArray) -> FloatArray:
+    """1 or −1 (nt, m): whether the deviator is along or against that of the largest von Mises stress of the history, where it is
+    the sign of the principal stress of largest magnitude. A load that reverses changes it, in shear too."""
+    deviator = stress - np.repeat([1.0, 0.0], 3) * stress[..., :3].mean(axis=-1, keepdims=True)
+    peak = von_mises(stress).argmax(axis=0), np.arange(stress.shape[1])
+    along = np.einsum("tmc,mc,c->tm", deviator, deviator[peak], np.repeat([1.0, 2.0], 3))
+    return np.where(along < 0.0, -1.0, 1.0) * np.where(_largest(stress[peak][None])[0] < 0.0, -1.0, 1.0)
 
 
 def _worst_cycle(curve: SNCurve, x: FloatArray) -> tuple[float, float, float]:

@@ -45,6 +45,21 @@ def cyclic(data: fm.FlexibleBodyData) -> fm.Solution:
     return loaded(data, fm.Sine(800.0, 1.0, phase=np.pi / 2, offset=400.0))
 
 
+@pytest.mark.parametrize("steady", [0.0, 2e3, -2e3])
+def test_reversed_torsion_has_its_full_range(data: fm.FlexibleBodyData, steady: float) -> None:
+    """The principal stress of largest magnitude keeps its sign when shear reverses: its sign would halve the range."""
+    model = fm.Model("shaft", gravity=(0.0, 0.0, 0.0))
+    body = model.add(fm.FlexibleBody("arm", data=data, stiffening=False))
+    model.add(fm.Fixed("clamp", model.ground, body["base"]))
+    model.add(fm.FrameForce("load", "arm/tip", force=(steady, 0.0, 0.0), torque=(fm.Sine(100.0, 1.0, phase=np.pi / 2), 0.0, 0.0)))
+    turned = fm.quasi_static(model, np.linspace(0.0, 4.0, 17))
+    node = turned.body("arm").stress.nearest(TOP)
+    found = fm.fatigue(turned, "arm", fm.SNCurve(amplitude=5e6, cycles=1e6, slope=4.0), nodes=[node])
+    largest = turned.body("arm").stress.history([node]).von_mises.max()
+    assert found.amplitude[0] == pytest.approx(largest, rel=0.05)
+    assert abs(found.mean[0]) < 0.05 * largest
+
+
 @pytest.mark.parametrize("measure", ["signed von Mises", "principal", "critical plane"])
 def test_damage_of_a_cantilever(cyclic: fm.Solution, measure: str) -> None:
     """Four cycles: amplitude and mean by beam theory, damage of each by the S–N curve; no credit for compression."""
