@@ -178,3 +178,37 @@ def test_the_root_must_be_sdf(tmp_path: Path) -> None:
     file.write_text("<robot/>")
     with pytest.raises(fm.InputError, match="the root element must be <sdf>"):
         fm.from_sdf(file)
+
+
+def test_static_of_an_include_makes_the_model_stand(tmp_path: Path) -> None:
+    written(tmp_path, f'<model name="rock"><link name="stone">{INERTIAL}</link></model>', name="rock.sdf")
+    for static, bodies in (("", 1), ("<static>true</static>", 0), ("<static>false</static>", 1)):
+        text = f'<world name="w"><include><uri>rock.sdf</uri>{static}</include></world>'
+        assert len(fm.from_sdf(written(tmp_path, text)).model.bodies) == bodies
+    text = '<world name="w"><include merge="true"><uri>rock.sdf</uri></include></world>'
+    with pytest.raises(fm.InputError, match="<include merge='true'> is not read"):
+        fm.from_sdf(written(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("place", "text", "note"),
+    [
+        ("LINK", "<velocity_decay><linear>0.1</linear></velocity_decay>", "<velocity_decay> of <link>"),
+        ("LINK", "<kinematic>true</kinematic>", "<kinematic> of <link>"),
+        ("AXIS", "<initial_position>0.5</initial_position>", "<initial_position> of <axis>"),
+        ("AXIS", "<dynamics><dampnig>1</dampnig></dynamics>", "<dampnig> of <dynamics>"),
+        ("MODEL", "<gripper name='g'/><enable_wind>true</enable_wind>", "<enable_wind> of <model>"),
+        ("WORLD", "<state world_name='w'><model name='m'/></state>", "<state> of <world>"),
+        ("WORLD", "<population name='p'><model name='x'/></population>", "<population> of <world>"),
+        ("WORLD", "<wind><linear_velocity>1 0 0</linear_velocity></wind>", "<wind> of <world>"),
+        ("LINK", "<kinematic>false</kinematic><sensor name='s' type='imu'/>", ""),
+    ],
+)
+def test_elements_that_are_not_read_are_noted(tmp_path: Path, place: str, text: str, note: str) -> None:
+    file = f"""<world name="w"><gravity>0 0 -9.8</gravity>WORLD<model name="m">MODEL<link name="l">{INERTIAL}LINK</link>
+      <joint name="j" type="revolute"><parent>world</parent><child>l</child><axis><xyz>0 0 1</xyz>AXIS</axis></joint></model>
+      </world>"""
+    for each in ("WORLD", "MODEL", "LINK", "AXIS"):
+        file = file.replace(each, text if each == place else "")
+    notes = fm.from_sdf(written(tmp_path, file)).notes
+    assert (note in notes) if note else not notes

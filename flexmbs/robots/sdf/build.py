@@ -24,6 +24,7 @@ from flexmbs.model.motions import Rotate
 from flexmbs.robots.imported import Imported, Report, add_frame, free_name
 from flexmbs.robots.mjcf.inertia import Lump
 from flexmbs.robots.mjcf.values import Pose
+from flexmbs.robots.sdf.elements import note_unread
 from flexmbs.robots.sdf.scopes import MODEL, WORLD, Poses, Reader, Scope, sdf_root
 from flexmbs.robots.urdf_read import item_name
 from flexmbs.robots.xml_tree import Element
@@ -41,7 +42,8 @@ def from_sdf(
     Links with their inertia; joints of the types fixed, ball, revolute, continuous, prismatic, screw, universal and revolute2
     with springs, dampers and friction, also in closed loops; mimics as couplings; poses with ``relative_to``, frames, axes with
     ``expressed_in``, nested and included models, whose items are named "model::link". Links without a joint are free, those of
-    static models stand. Collisions, sensors and plugins are left out, named by ``notes`` and one `ModelWarning`.
+    static models stand. Collisions, plugins, and elements that are not read or misspelt are named by ``notes`` and one
+    `ModelWarning`.
 
     gravity (m/s²): by default that of the world, or of the specification, 9.8 m/s² downwards.  limits: whether limits of joints
     become `JointLimit` contacts.  strict: raise `InputError` for what is left out.  allow_outside: whether included files may lie
@@ -269,6 +271,7 @@ class _Builder:
 
     def note_rest(self, scopes: list[Scope]) -> None:
         """What is left out, by its number."""
+        note_unread(scopes, self.report)
         links = [link for scope in scopes for link in scope.links.values()]
         touching = sum(len(link.all("collision")) for link in links)
         if touching:

@@ -54,10 +54,13 @@ class Reader:
     def __init__(self, path: Path, report: Report, *, allow_outside: bool) -> None:
         self.path, self.report, self.allow_outside = path, report, allow_outside
 
-    def scope(self, element: Element, prefix: str, around: Scope | None, depth: int = 0) -> Scope:
+    def scope(
+        self, element: Element, prefix: str, around: Scope | None, depth: int = 0, placed: Element | None = None
+    ) -> Scope:  # fmt: skip
         """The names of a model or world, with nested and included models."""
-        static = self.switch(element, "static") or (around is not None and around.static)
-        found = Scope(element, prefix, around, static)
+        own = placed if placed is not None and placed.first("static") is not None else element
+        static = self.switch(own, "static") or (around is not None and around.static)
+        found = Scope(element, prefix, around, static, placed=placed)
         if depth > DEEPEST:
             raise InputError(f"{element.place}: more than {DEEPEST} nested models")
         for tag, table in (("link", found.links), ("joint", found.joints), ("frame", found.frames)):
@@ -80,10 +83,11 @@ class Reader:
         if not name or name in scope.models:
             self.report.problem(element, f"model {shown(name)} needs a name of its own; rename it")
             return
-        scope.models[name] = self.scope(element, scope.full(name), scope, depth + 1)
-        scope.models[name].placed = placed
+        scope.models[name] = self.scope(element, scope.full(name), scope, depth + 1, placed)
 
     def _included(self, element: Element) -> Element:
+        if element.attributes.get("merge", "false").lower() in ("true", "1"):
+            self.report.problem(element, "<include merge='true'> is not read; write the content of the file in its place")
         uri = element.first("uri")
         name = "" if uri is None else uri.text.removeprefix("model://").removeprefix("file://")
         if not name:

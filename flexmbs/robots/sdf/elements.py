@@ -1,0 +1,52 @@
+"""Which elements of SDF files are read, and which have no part in the motion: all others are noted, also misspelt ones.
+
+Collisions and plugins are noted by their numbers, limits of efforts and velocities only bound controllers.
+Source: SDFormat specification 1.12.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from flexmbs.robots.imported import Report
+from flexmbs.robots.sdf.scopes import Scope
+from flexmbs.robots.xml_tree import Element
+
+KNOWN = {  # inner elements that are read, then those without a part in the motion
+    "world": "gravity model include frame joint plugin light physics scene gui atmosphere magnetic_field spherical_coordinates "
+    "audio road static",
+    "model": "static pose link joint frame model include plugin self_collide allow_auto_disable",
+    "link": "pose inertial gravity collision visual sensor light self_collide audio_source audio_sink projector particle_emitter "
+    "battery",
+    "joint": "parent child pose axis axis2 screw_thread_pitch sensor physics",
+    "axis": "xyz dynamics limit mimic use_parent_model_frame",
+    "dynamics": "damping friction spring_stiffness spring_reference",
+    "limit": "lower upper effort velocity stiffness dissipation",
+    "mimic": "multiplier offset reference",
+    "inertial": "pose mass inertia density fluid_added_mass", "inertia": "ixx iyy izz ixy ixz iyz",
+    "frame": "pose", "include": "uri name pose static placement_frame plugin",
+}  # fmt: skip
+WITHIN = {  # where others are looked for
+    "world": (), "model": (), "link": ("inertial",), "inertial": ("inertia",), "joint": ("axis", "axis2"),
+    "axis": ("dynamics", "limit", "mimic"),
+}  # fmt: skip
+NOTHING = ("0", "false", "")
+
+
+def note_unread(scopes: Sequence[Scope], report: Report) -> None:
+    """Note every element of models, links and joints that is not known."""
+    found: Counter[str] = Counter()
+    for scope in scopes:
+        included = scope.element.all("include")
+        for element in (scope.element, *scope.links.values(), *scope.joints.values(), *scope.frames.values(), *included):
+            found.update(_unread(element))
+    for what, count in found.items():
+        report.note(what if count == 1 else f"{what}, {count} times")
+
+
+def _unread(element: Element) -> Iterator[str]:
+    kind = "axis" if element.tag == "axis2" else element.tag
+    for child in element.children:
+        if child.tag not in KNOWN[kind].split() and ":" not in child.tag and (child.children or child.text not in NOTHING):
+            yield f"<{child.tag}> of <{element.tag}>"
+        elif child.tag in WITHIN.get(kind, ()):
+            yield from _unread(child)
