@@ -208,7 +208,9 @@ def observed(outputs: Sequence[Output], solution: Solution) -> list[FloatArray]:
 
 def concluded(outputs: Sequence[Output], t: FloatArray, values: Sequence[FloatArray]) -> FloatArray:
     """Values (n,) of the outputs from what they are made of, at the output times t (s)."""
-    return np.array([float(x[0]) if output.of is None else output.of(pieces(t, x, np.zeros(0))) for output, x in zip(outputs, values)])
+    return np.array(
+        [float(x[0]) if output.of is None else output.of(pieces(t, x, np.zeros(0))) for output, x in zip(outputs, values)]
+    )
 
 
 def channel_of(output: Output, solution: Solution) -> Signal:
