@@ -188,6 +188,27 @@ def export(
     command(solution, folder, Wanted(csv, mat, vtu, vtkhdf, gltf, instants, at or []))
 
 
+@app.command()
+def fmu(
+    model: ModelFile,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="FMU file; default: MODEL with .fmu.")] = None,
+    inputs: Annotated[list[str] | None, typer.Option("--in", help="An input, as push=effort,rail; may be repeated.")] = None,
+    outputs: Annotated[list[str] | None, typer.Option("--out", help="An output, as x=coordinate,rail; may be repeated.")] = None,
+    t_end: Annotated[float | None, typer.Option("--t-end", help="The last time that can be reached, s.")] = None,
+    step: Annotated[float | None, typer.Option("--step", help="Fixed step, s; without it steps are error-controlled.")] = None,
+    communication_step: Annotated[float | None, typer.Option("--communication-step", help="The one suggested, s.")] = None,
+    version: Annotated[int, typer.Option("--fmi", help="Version of FMI, 3 or 2.")] = 3,
+    allow_outside: AllowOutside = False,
+    allow_code: AllowCode = False,
+) -> None:
+    """A model as a unit of FMI for co-simulation, which runs where Python with flexmbs does."""
+    from flexmbs.command.fmu import fmu as command
+
+    options = {"t_end": t_end, "step": step, "communication_step": communication_step, "version": version}
+    access = {"allow_outside": allow_outside, "allow_code": allow_code}
+    command(model, output, (inputs or [], outputs or []), options, access)
+
+
 @app.command(name="list")
 def list_kinds(
     what: Annotated[str | None, typer.Argument(help="A family (bodies, joints, forces, laws, integrators …) or a kind.")] = None,

@@ -174,3 +174,21 @@ def test_what_a_model_file_cannot_hold_is_named(tmp_path: Path) -> None:
     model.add(fm.JointTorque("own", "hinge", lambda t, x, v: -x))
     with pytest.raises(fm.InputError, match=r"forces\.own"):
         fm.export_fmu(model, tmp_path / "Unit.fmu", step=1e-3, t_end=1.0, **PORTS)
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The unit of the command is valid and has the ports; a wrong port is named."""
+    from flexmbs.__main__ import main
+
+    pendulum().save(tmp_path / "pendulum.toml")
+    given = ["fmu", str(tmp_path / "pendulum.toml"), "--step", "1e-3", "--t-end", "1", "--in", "motor=effort,hinge"]
+    with pytest.raises(SystemExit) as ended:
+        main([*given, "--out", "angle=coordinate,hinge,0", "--out", "z = position, bob/pin, z"])
+    assert not ended.value.code
+    assert capsys.readouterr().out.strip() == str(tmp_path / "pendulum.fmu")
+    description = fmpy.read_model_description(str(tmp_path / "pendulum.fmu"))
+    assert {"motor", "angle", "z"} <= {variable.name for variable in description.modelVariables}
+    with pytest.raises(SystemExit) as ended:
+        main([*given, "--out", "coordinate,hinge"])
+    assert ended.value.code == 2
+    assert "--out: 'coordinate,hinge' is no port; give NAME=KIND,ITEM" in capsys.readouterr().err
