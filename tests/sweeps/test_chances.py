@@ -1,6 +1,7 @@
 """Sobol indices and probabilities of failure against closed forms."""
 
 import math
+import pathlib
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,9 @@ from chances import A, B, energy, ishigami, thrown
 from scipy.special import ndtr
 
 import flexmbs as fm
+from flexmbs.__main__ import main
 from flexmbs.studies.sweeps.reliability import estimate
+from flexmbs.studies.sweeps.study_file import read_study
 from flexmbs.studies.sweeps.sweep import sweep as run_sweep
 
 pytest.importorskip("SALib")
@@ -188,3 +191,23 @@ def test_a_wrong_argument_is_named(what: str) -> None:
         fm.reliability(thrown(), given.pop("parameters"), executor="threads", **given)
     assert text in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_a_study_file_with_distributions_prints_its_indices(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    thrown().save(tmp_path / "thrown.toml")
+    (tmp_path / "study.toml").write_text(
+        'format = "flexmbs-sweep/1"\nmodel = "thrown.toml"\noutputs.end = "last body stone position z"\n'
+        'design = { kind = "saltelli", count = 16 }\n[parameters]\ngravity.z = { mean = -10.0, deviation = 1.0 }\n'
+        "bodies.stone.mass = { median = 2.0, deviation = 0.1 }\n",
+        encoding="utf-8",
+    )
+    assert read_study(tmp_path / "study.toml").parameters == {
+        "gravity.z": fm.Normal(-10.0, 1.0), "bodies.stone.mass": fm.LogNormal(2.0, 0.1)
+    }  # fmt: skip
+    with pytest.raises(SystemExit) as ended:
+        main(["sweep", str(tmp_path / "study.toml"), "--threads"])
+    assert not ended.value.code
+    rows = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("end ")]
+    assert [row[1] for row in rows] == ["gravity.z", "bodies.stone.mass"]
+    assert float(rows[0][4]) > 0.8
+    assert float(rows[1][4]) < 1e-3
