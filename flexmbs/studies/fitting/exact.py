@@ -33,7 +33,7 @@ from flexmbs.time_stepping.outcome import INTERRUPTED
 
 METHODS = (GeneralizedAlpha.name, DormandPrince.name)
 NEAR = 1e-6  # of a step: an output time is as good as its end
-FINE = 1e-5  # step of outputs along the slopes of what they are made of, in sizes of parameters
+FINE = 1e-6  # step of outputs along the slopes of what they are made of, in sizes of parameters
 COMPARED = 5e-4  # step of runs along one direction, over the sizes of parameters
 SEED = 1  # of the direction of this comparison
 
