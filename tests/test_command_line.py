@@ -83,6 +83,10 @@ def test_run_report_export(model: Path, capsys: pytest.CaptureFixture[str]) -> N
     np.testing.assert_allclose(Solution.load(folder / "out.h5").t, np.arange(6) * 0.01, atol=1e-15)
     assert call("report", folder / "out.h5", "-o", folder / "again.html") == 0
     assert "<h1>pendulum</h1>" in (folder / "again.html").read_text()
+    capsys.readouterr()
+    assert call("report", folder / "out.h5", "-o", folder / "report.docx") == 2
+    assert "let its name end with .html or .pdf, not .docx" in capsys.readouterr().err
+    assert not (folder / "report.docx").exists()
     assert call("export", folder / "out.h5") == 0
     assert (folder / "out" / "joints.csv").read_text().startswith("t [s],hinge.0 position [rad],hinge.0 velocity [rad/s],")
     assert call("export", folder / "out.h5", "--no-csv") == 2

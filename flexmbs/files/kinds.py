@@ -50,8 +50,11 @@ def check_same_kind(path: str | os.PathLike[str], draft: str | os.PathLike[str])
 
 
 def report_kind(path: pathlib.Path) -> str:
-    """The kind of a report at a path: a PDF document if the name ends with .pdf, else a page."""
-    return PDF if path.suffix.lower() == ".pdf" else PAGE
+    """The kind of a report at a path: a PDF document or a page, by the end of its name. Raises InputError for other ends."""
+    ending = path.suffix.lower()
+    if ending not in (".pdf", ".html", ".htm", ""):
+        raise InputError(f"{path}: a report is a page or a PDF document; let its name end with .html or .pdf, not {path.suffix}")
+    return PDF if ending == ".pdf" else PAGE
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:
