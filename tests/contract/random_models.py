@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from any_functions import Together, together
 from instants import DEPENDENT, Instant, instants, scaled_constraints
 from samples import GRAVITY, JOINTS, OIL, Random, flexible, pose_by_motions, rigid, some_axis, some_frame, some_joint
 from scipy.linalg import svdvals
@@ -291,4 +292,11 @@ def _joint_force(name: str, model: fm.Model, rng: Random) -> Any:
         return fm.JointSpring(name, joint, k=20.0, c=3.0, x0=0.1, **at)
     if choice < 0.6:
         return fm.JointFriction(name, joint, coulomb=2.0, static=3.0, stribeck_velocity=0.4, regularization=0.1, **at)
-    return fm.JointTorque(name, joint, fm.PID(30.0, 9.0, 4.0, reference=fm.Sine(0.4, 0.8)), **at)
+    if choice < 0.8:
+        return fm.JointTorque(name, joint, fm.PID(30.0, 9.0, 4.0, reference=fm.Sine(0.4, 0.8)), **at)
+    several = [f"{each}.{v}" for each in reversed(model.joints) for v, _ in driven_coordinates(model.joints[each])][:3]
+    if choice < 0.87:
+        return fm.UserJointForces(name, several, together)
+    if choice < 0.93:
+        return fm.RobotControl(name, several, Together())
+    return fm.Transmission(name, dict(zip(several, (1.0, -0.6, 0.3))), fm.Maxwell(20.0, relaxation_time=0.3, k0=9.0, c0=2.0))
