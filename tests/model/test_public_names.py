@@ -28,7 +28,7 @@ def test_public_names_are_few_and_each_has_one_home(package: ModuleType) -> None
     kinds = [
         name for name in package.__all__ if isinstance(getattr(package, name), type) and "kind" in vars(getattr(package, name))
     ]
-    assert len(package.__all__) - len(kinds) <= 70  # beside the kinds of items, of which there may be many
+    assert len(package.__all__) - len(kinds) <= 75  # beside the kinds of items, of which there may be many
     assert set(package.__all__) <= set(dir(package))
 
 

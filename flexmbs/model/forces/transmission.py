@@ -30,7 +30,7 @@ class Transmission(OnCombination, kind="transmission"):
     >>> import flexmbs as fm
     >>> model = fm.Model("drive", gravity=(0, 0, 0))
     >>> motor, arm = (model.add(fm.RigidBody(name, mass=1.0, inertia=(1, 1, J))) for name, J in (("motor", 1e-4), ("arm", 1.0)))
-    >>> fast, slow = (model.add(fm.Revolute(f"{b.name} axis", model.ground, b, axis="z")) for b in (motor, arm))
+    >>> fast, slow = (model.add(fm.Revolute(name, model.ground, b, axis="z")) for name, b in (("fast", motor), ("slow", arm)))
     >>> gear = model.add(fm.Transmission("gear", {fast: 1.0, slow: -50.0}, fm.SpringDamper(k=10.0)))
     >>> round(fm.linearize(model).modes.frequency.max().item(), 4)  # √(k (1/J₁ + n²/J₂))/2π
     56.2698

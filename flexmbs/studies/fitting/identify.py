@@ -268,8 +268,12 @@ class Directions(NamedTuple):
 
     @property
     def effective(self) -> FloatArray:
-        """J without what has no effect: a search leaves such combinations of parameters as they are."""
-        return (self.left[:, self.keep] * self.singular[self.keep]) @ self.right[self.keep] * self.size
+        """J (n + m, m) without what has no effect, and below it the derivatives of m residuals that are always zero: a search
+        leaves such combinations of parameters as they are. Without these rows it would change them at will, as J has no full
+        rank."""
+        J = (self.left[:, self.keep] * self.singular[self.keep]) @ self.right[self.keep]
+        held = self.right[~self.keep].T @ self.right[~self.keep]
+        return np.vstack([J, self.singular[0] * held]) * self.size
 
 
 def directions(J: FloatArray, least: float) -> Directions:
@@ -326,11 +330,13 @@ def _search(fit: Fit, start: FloatArray, noise: Mapping[str, float]) -> Estimate
     first = fit.residuals(start) / spread
     impossible = np.full(len(first), REFUSED * (1.0 + np.abs(first).max()))
 
+    held = np.zeros(len(start))
+
     def residuals(x: FloatArray) -> FloatArray:
         try:
-            return fit.residuals(x) / spread
+            return np.concatenate([fit.residuals(x) / spread, held])
         except FlexmbsError:
-            return impossible
+            return np.concatenate([impossible, held])
 
     at = start
     for _ in range(ATTEMPTS):
@@ -338,9 +344,9 @@ def _search(fit: Fit, start: FloatArray, noise: Mapping[str, float]) -> Estimate
             residuals, at, lambda x: directions(fit.slopes(x) / spread[:, None], fit.dependent).effective, fit.bounds,
             ftol=TOLERANCE, xtol=TOLERANCE, gtol=TOLERANCE,
         )  # fmt: skip
-        at = found.x
-        if found.success and _settled(fit, found.x, found.fun, found.jac):
-            return Estimate(found.x, found.fun * spread, found.jac * spread[:, None])
+        at, f, J = found.x, found.fun[: len(spread)], found.jac[: len(spread)]
+        if found.success and _settled(fit, at, f, J):
+            return Estimate(at, f * spread, J * spread[:, None])
     values = ", ".join(f"{name} = {value:.6g}" for name, value in fit.values(found.x).items())
     raise SolverError(f"identify: the search does not converge, last at {values}; begin nearer, or set bounds")
 

@@ -84,6 +84,8 @@ class Range(Spread):
 
     def at(self, u: float) -> float:
         if self.log:
+            if math.isfinite(ratio := self.high / self.low):
+                return min(max(self.low * ratio**u, self.low), self.high)
             logarithm = (1.0 - u) * math.log(self.low) + u * math.log(self.high)
             return self.low if u == 0.0 else self.high if u == 1.0 else min(max(math.exp(logarithm), self.low), self.high)
         return min(max((1.0 - u) * self.low + u * self.high, self.low), self.high)
