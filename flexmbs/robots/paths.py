@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from flexmbs.errors import InputError, SolverError
 from flexmbs.model.arguments import checked, checked_count, checked_kind, real_array
-from flexmbs.model.control.paths import QUINTIC, Motion, Path, SplinePath, duration_of
+from flexmbs.model.control.paths import QUINTIC, MadePath, SplinePath, duration_of
 from flexmbs.model.fields import number
 from flexmbs.model.frames import FrameRef
 from flexmbs.robots.arguments import given_poses
@@ -17,7 +17,7 @@ from flexmbs.robots.robot import Robot
 
 
 @final
-class Line(Path):
+class Line(MadePath):
     """A straight line of a frame with rotation about one axis (slerp), from rest to rest by the quintic step.
 
     robot; q0 (n,): coordinates at the start; pose (4, 4): final pose of the frame; ``duration`` (s); frame: default the tool.
@@ -52,18 +52,4 @@ class Line(Path):
             q.append(found.q)
         rest = [(d, np.zeros(robot.n)) for d in (1, 2)]
         spline = make_interp_spline(begin + T * tau, np.array(q), k=QUINTIC, bc_type=(rest, rest))
-        self._spline = SplinePath(spline.t, spline.c)
-
-    @property
-    def n(self) -> int:
-        return self._spline.n
-
-    @property
-    def span(self) -> tuple[float, float]:
-        return self._spline.span
-
-    def declared(self) -> SplinePath:
-        return self._spline
-
-    def at(self, t: float) -> Motion:
-        return self._spline.at(t)
+        self.made = SplinePath(spline.t, spline.c)

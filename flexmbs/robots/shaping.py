@@ -6,7 +6,7 @@ import numpy as np
 
 from flexmbs.errors import InputError
 from flexmbs.model.arguments import checked, checked_kind, real_array
-from flexmbs.model.control.paths import ROUND_OFF, DelayedPath, Motion, Path
+from flexmbs.model.control.paths import DelayedPath, MadePath, Path, not_impulses
 from flexmbs.model.fields import number
 
 
@@ -43,7 +43,7 @@ def _decay(frequency: float, damping: float) -> tuple[float, float]:
 
 
 @final
-class Shaped(Path):
+class Shaped(MadePath):
     """A path through shapers: Σ A_k path(t − t_k), extended by the last t_k of each. Several shapers are applied in sequence.
 
     Raises `InputError`.
@@ -54,28 +54,12 @@ class Shaped(Path):
         for shaper in shapers:
             A, t = _impulses(shaper)
             amplitudes, times = np.outer(amplitudes, A).ravel(), np.add.outer(times, t).ravel()
-        self._path = DelayedPath(path, amplitudes, times)
-
-    @property
-    def n(self) -> int:
-        return self._path.n
-
-    @property
-    def span(self) -> tuple[float, float]:
-        return self._path.span
-
-    def declared(self) -> DelayedPath:
-        return self._path
-
-    def at(self, t: float) -> Motion:
-        return self._path.at(t)
+        self.made = DelayedPath(path, amplitudes, times)
 
 
 def _impulses(shaper: Shaper) -> tuple[np.ndarray, np.ndarray]:
     """Amplitudes and times of a shaper. Raises `InputError`."""
     A, t = (real_array(f"shaper.{key}", value) for key, value in checked_kind("shaper", Shaper, shaper)._asdict().items())
-    if A.ndim != 1 or A.shape != t.shape or abs(A.sum() - 1.0) > ROUND_OFF or t.min(initial=0.0) < 0.0:
-        raise InputError(
-            f"shaper: must have as many times >= 0 as amplitudes, whose sum is 1, not {shaper.times} and {shaper.amplitudes}"
-        )
+    if text := not_impulses(A, t):
+        raise InputError(text)
     return A, t

@@ -82,11 +82,8 @@ class ComputedTorque(PathController, kind="computed-torque"):
         return np.asarray(self.robot.inverse_dynamics(q, qd, wanted + damped + stiff))
 
 
-@final
-class PDGravity(PathController, kind="pd-gravity"):
-    """τ = Kp e + Kd ė + g(q) with e = q_d − q: asymptotically stable about rest.
-
-    Takegaki, Arimoto, J. Dyn. Sys. Meas. Control 103 (1981) 119.
+class PDController(PathController):
+    """τ = Kp e + Kd ė and more, with e = q_d − q.
 
     Parameters
     ----------
@@ -96,23 +93,24 @@ class PDGravity(PathController, kind="pd-gravity"):
         Gains Kd.
     """
 
+
+@final
+class PDGravity(PDController, kind="pd-gravity"):
+    """τ = Kp e + Kd ė + g(q) with e = q_d − q: asymptotically stable about rest.
+
+    Takegaki, Arimoto, J. Dyn. Sys. Meas. Control 103 (1981) 119.
+    """
+
     def forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         stiff, damped, _ = self.errors(t, q, qd)
         return np.asarray(stiff + damped + self.robot.gravity_forces(q))
 
 
 @final
-class PDFeedforward(PathController, kind="pd-feedforward"):
+class PDFeedforward(PDController, kind="pd-feedforward"):
     """τ = τ_d(t) + Kp e + Kd ė with e = q_d − q and the inverse dynamics τ_d = D(q_d) q̈_d + C q̇_d + g + friction of the path.
 
     An, Atkeson, Hollerbach, Model-Based Control of a Robot Manipulator (1988).
-
-    Parameters
-    ----------
-    kp : float, floats [N m/rad or N/m]
-        Gains Kp.
-    kd : float, floats [N m s/rad or N s/m]
-        Gains Kd.
     """
 
     def forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:

@@ -96,6 +96,7 @@ def _component(path: Path, i: int, t: float) -> tuple[float, float, float]:
 
 
 def duration_of(value: object) -> float:
+    """A time (s) above zero by whose powers can be divided."""
     T = positive(value)
     if not SHORTEST < T < 1.0 / SHORTEST:
         raise ValueError(f"must be in {SHORTEST:g} … {1.0 / SHORTEST:g} s, not {T:g}")
@@ -148,6 +149,26 @@ Rows = Annotated[Any, BeforeValidator(_matrix)]
 
 class DeclaredPath(Declaration, Path, section="paths"):
     """A path that a model file holds."""
+
+
+class MadePath(Path):
+    """A path that its constructor computes: another one, ``made``, which model files hold in its place."""
+
+    made: DeclaredPath
+
+    @property
+    def n(self) -> int:
+        return self.made.n
+
+    @property
+    def span(self) -> tuple[float, float]:
+        return self.made.span
+
+    def declared(self) -> DeclaredPath:
+        return self.made
+
+    def at(self, t: float) -> Motion:
+        return self.made.at(t)
 
 
 class FromTo(DeclaredPath):
@@ -379,6 +400,14 @@ class SplinePath(DeclaredPath, kind="spline"):
         return Motion(place(inside), moving * rate(inside), moving * acceleration(inside))
 
 
+def not_impulses(A: np.ndarray, t: np.ndarray) -> str:
+    """Why these are not amplitudes and times of a shaper, or nothing."""
+    if A.ndim == 1 and A.shape == t.shape and abs(A.sum() - 1.0) <= ROUND_OFF and t.min() >= 0.0:
+        return ""
+    given = f"{shown(t.tolist())} and {shown(A.tolist())}"
+    return f"shaper: must have as many times >= 0 as amplitudes, whose sum is 1, not {given}"
+
+
 def declared_path(value: object) -> Any:
     """A path from itself or its table."""
     if isinstance(value, Mapping):
@@ -417,9 +446,7 @@ class DelayedPath(DeclaredPath, kind="shaped"):
 
     @model_validator(mode="after")
     def _impulses(self) -> Self:
-        A, t = self.amplitudes, self.times
-        if len(A) != len(t) or abs(sum(A) - 1.0) > ROUND_OFF or min(t) < 0.0:
-            text = f"shaper: must have as many times >= 0 as amplitudes, whose sum is 1, not {shown(t)} and {shown(A)}"
+        if text := not_impulses(np.array(self.amplitudes), np.array(self.times)):
             raise NestedError([Problem((), text)])
         return self
 

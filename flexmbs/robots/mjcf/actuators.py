@@ -264,7 +264,7 @@ def _on_tendon(draft: Draft, actuator: Actuator, aim: str, name: str, command: T
     if aim not in draft.tendons:
         return f"acts on tendon '{aim}', which is not a fixed tendon of hinges and slides"
     if factors := draft.tendon(aim):
-        law = _law(actuator, draft, float(actuator.gear[0]), command, draft.tendon_offset(aim))
+        law = _law(actuator, draft, float(actuator.gear[0]), command, draft.tendon_sum(aim, lambda joint: joint.ref))
         draft.add(Transmission(draft.name("forces", item_name(name)), factors, law))
     return ""
 

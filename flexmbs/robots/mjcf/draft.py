@@ -1,5 +1,6 @@
 """A model in the making: frames of its bodies, then the items that use them."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -74,10 +75,10 @@ class Draft:
             f"{use.joint}.{use.coordinate}": factor for use, factor in zip(uses.values(), self.tendons[name].values()) if factor
         }
 
-    def tendon_offset(self, name: str) -> float:
-        """Length of a fixed tendon less Σ aᵢ qᵢ of the coordinates here."""
+    def tendon_sum(self, name: str, of: Callable[[MjJoint], float]) -> float:
+        """Σ aᵢ of the joints of a fixed tendon; of their ``ref`` it is its length less that in the coordinates here."""
         joints = [(self.tree.joint(joint), factor) for joint, factor in self.tendons[name].items()]
-        return float(sum(factor * found[1].ref for found, factor in joints if found))
+        return float(sum(factor * of(found[1]) for found, factor in joints if found))
 
     def name(self, section: str, wanted: str) -> str:
         """A name in a section of the model that is not in use."""

@@ -68,13 +68,9 @@ def _passive(draft: Draft, given: Given, name: str, off: set[str]) -> None:
     if "springlength" in given and len(given.text("springlength").split()) > 1 and lengths[0] != lengths[1] and k:
         draft.report.note(f"tendon '{name}': a spring that is slack between two lengths (springlength)")
         k = 0.0
-    joints = {joint: draft.tree.joint(joint) for joint in draft.tendons[name]}
-    rest = sum(
-        draft.tendons[name][joint] * found[1].unit * found[1].given.number("springref", 0.0)
-        for joint, found in joints.items() if found
-    )  # fmt: skip
+    rest = draft.tendon_sum(name, lambda joint: joint.unit * joint.given.number("springref", 0.0))
     rest = float(lengths[0]) if "springlength" in given and lengths[0] >= 0.0 else rest
-    law = SpringDamper(k=k, c=c, x0=rest - draft.tendon_offset(name))
+    law = SpringDamper(k=k, c=c, x0=rest - draft.tendon_sum(name, lambda joint: joint.ref))
     draft.add(Transmission(draft.name("forces", item_name(name)), draft.tendon(name), law))
 
 

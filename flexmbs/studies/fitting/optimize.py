@@ -92,10 +92,9 @@ def optimize(
 ) -> Optimum:  # fmt: skip
     """The values of parameters with which an output of a run is smallest, other outputs within limits.
 
-    "gradient" is SLSQP of `scipy.optimize.minimize` with derivatives by tangents where the runs have them, else by
-    differences, for smooth outputs: it finds
-    a minimum near the start. "global" is `scipy.optimize.differential_evolution`, for outputs with jumps or many minima; it needs
-    bounds of all parameters. The run at the optimum is audited.
+    "gradient" is SLSQP of `scipy.optimize.minimize` with derivatives by tangents where the runs have them, else by differences,
+    for smooth outputs: it finds a minimum near the start. "global" is `scipy.optimize.differential_evolution`, for outputs with
+    jumps or many minima; it needs bounds of all parameters. The run at the optimum is audited.
     Sources: Kraft, DFVLR-FB 88-28 (1988); Storn and Price, J. Global Optimization 11 (1997) 341.
 
     Parameters
