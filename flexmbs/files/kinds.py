@@ -33,14 +33,17 @@ _BEGINNINGS = (
     (re.compile(rb"MATLAB 5"), "a file for MATLAB", "mat"),
     (re.compile(rb"%PDF-"), "a PDF document", PDF),
 )
+_OF_PAGES = (".html", ".htm", "")
 _FORMAT = re.compile(rb"^[ \t]*[\"']?format[\"']?[ \t]*=[ \t]*[\"'](flexmbs-(?:model|part|sweep))/", re.MULTILINE)
 
 
 def check_kind(path: str | os.PathLike[str], wanted: str) -> None:
-    """Raise InputError if an output would replace a file of another kind than ``wanted``."""
+    """Raise InputError if an output would replace a file of another kind than ``wanted``, or is a page by another name."""
     found = kind_of(path)
     if found not in ("", wanted) and not (found == DAMAGED and wanted in (SOLUTION, BODY, HDF5)):
         raise InputError(_rejection(path, found, wanted))
+    if wanted == PAGE and (ending := pathlib.Path(path).suffix).lower() not in _OF_PAGES:
+        raise InputError(f"{path}: a report is a page or a PDF document; let its name end with .html or .pdf, not {ending}")
 
 
 def check_same_kind(path: str | os.PathLike[str], draft: str | os.PathLike[str]) -> None:
@@ -50,11 +53,8 @@ def check_same_kind(path: str | os.PathLike[str], draft: str | os.PathLike[str])
 
 
 def report_kind(path: pathlib.Path) -> str:
-    """The kind of a report at a path: a PDF document or a page, by the end of its name. Raises InputError for other ends."""
-    ending = path.suffix.lower()
-    if ending not in (".pdf", ".html", ".htm", ""):
-        raise InputError(f"{path}: a report is a page or a PDF document; let its name end with .html or .pdf, not {path.suffix}")
-    return PDF if ending == ".pdf" else PAGE
+    """The kind of a report at a path: a PDF document or a page, by the end of its name; `check_kind` refuses other ends."""
+    return PDF if path.suffix.lower() == ".pdf" else PAGE
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:

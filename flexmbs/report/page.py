@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from flexmbs.files.kinds import PDF, report_kind
+from flexmbs.files.kinds import PDF, check_kind, report_kind
 from flexmbs.files.output import write_text
 from flexmbs.files.paths import file_path
 from flexmbs.page.chart import chart
@@ -34,8 +34,9 @@ def write_report(
     fatigue: FatigueData | Sequence[FatigueData] = (),
 ) -> None:
     """Write the page to ``path``, a PDF document if it ends with .pdf, and the summary next to it. Raises InputError for fatigue
-    of other runs, MachineError."""
+    of other runs and names of other files, MachineError."""
     target = file_path(path)
+    check_kind(target, report_kind(target))
     results = results_of(solution, fatigue)
     numbers = summary(solution)
     if report_kind(target) == PDF:

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flexmbs import __version__
+from flexmbs.files.kinds import PAGE, check_kind
 from flexmbs.files.output import write_text
+from flexmbs.files.paths import file_path
 from flexmbs.page.html import Picture, rendered
 from flexmbs.player.markup import player_code, scene_text
 from flexmbs.report.still import motion_drawing
@@ -40,7 +42,8 @@ class View:
         return frame + 'sandbox="allow-scripts allow-downloads" title="flexmbs"></iframe>'
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page. Raises MachineError."""
+        """Write the page. Raises InputError for names of other files, MachineError."""
+        check_kind(file_path(path), PAGE)
         write_text(path, self.text)
 
     def open(self) -> pathlib.Path:
