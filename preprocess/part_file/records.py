@@ -24,7 +24,7 @@ WORDS = {
     "int_type": "an integer", "float_type": "a number", "string_type": "a string", "bool_type": "true or false",
     "tuple_type": "a list", "missing": "a longer list", "too_long": "a shorter list",
 }  # fmt: skip
-_ARRAY = set(typing.get_args(ArrayLike))
+_ARRAY = set(typing.get_args(ArrayLike)) or {ArrayLike}  # an alias with a name of its own from NumPy 2.5 on
 
 
 class Files:
@@ -147,7 +147,7 @@ def _value(hint: Any, value: Any, key: str, files: Files) -> Any:
 
 def is_array(hint: Any) -> bool:
     """Whether an annotation stands for an array of numbers, which may be in a file."""
-    return set(typing.get_args(hint)) >= _ARRAY
+    return {hint, *typing.get_args(hint)} >= _ARRAY
 
 
 def _wanted(kind: str, message: str) -> str:
