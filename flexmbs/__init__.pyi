@@ -117,6 +117,9 @@ from .robots.sdf.build import from_sdf as from_sdf
 from .signals.signal import Signal as Signal
 from .signals.spectra import Psd as Psd
 from .studies.compare import compare as compare
+from .studies.control_loop import ControlLoop as ControlLoop
+from .studies.control_loop import LoopController as LoopController
+from .studies.cosimulation import cosimulate as cosimulate
 from .studies.environment import environment as environment
 from .studies.fitting.identify import identify as identify
 from .studies.fitting.optimize import optimize as optimize

@@ -107,7 +107,8 @@ class Stepper:
         }  # fmt: skip
         chosen = asked(model, given)
         chosen["output_step"] = chosen["t_end"]  # none are stored
-        driven, held = with_inputs(model, named(inputs, "inputs", OF_INPUTS))
+        given_inputs = named(inputs, "inputs", OF_INPUTS)
+        driven, held = with_inputs(model, given_inputs)
         read = named(outputs, "outputs", OF_OUTPUTS)
         self._ready = prepared(driven, chosen, Start(start, initial), (), None)
         self._run = run = self._ready.run
@@ -120,8 +121,8 @@ class Stepper:
         self._forces_jump = run.kernels.jump.bound(memory, context, context) if held else None
         self._whole = RunState(run)
         self._none = Trajectory(*(array[:0] for array in run.out))
-        self.inputs = Inputs(places(held, run.compiled.force_states), run.state.z)
-        self.outputs = Outputs(list(read), *run.state_functions(state_functions(read)))
+        self.inputs = Inputs(given_inputs, places(held, run.compiled.force_states), run.state.z)
+        self.outputs = Outputs(read, *run.state_functions(state_functions(read)))
 
     @property
     def t(self) -> float:

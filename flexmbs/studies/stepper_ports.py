@@ -3,7 +3,7 @@
 import copy
 import math
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from flexmbs.errors import InputError
 from flexmbs.initial.arguments import coordinate_index
 from flexmbs.integrators.integrator import is_number
 from flexmbs.model.forces import JointTorque
+from flexmbs.model.frames import FrameRef, ItemHandle
 from flexmbs.model.inputs import HeldEffort, HeldWrench
 from flexmbs.time_stepping.event import Event
 
@@ -33,8 +34,8 @@ class Held(NamedTuple):
 class Inputs(MutableMapping[str, float]):
     """Inputs by name: ``inputs["motor"] = 3.0`` acts from the present time on."""
 
-    def __init__(self, places: Mapping[str, int], z: np.ndarray) -> None:
-        self._places, self._z, self.changed = dict(places), z, False
+    def __init__(self, ports: Mapping[str, Port], places: Mapping[str, int], z: np.ndarray) -> None:
+        self.ports, self._places, self._z, self.changed = dict(ports), dict(places), z, False
 
     def __getitem__(self, name: str) -> float:
         return float(self._z[self._place(name)])
@@ -68,8 +69,8 @@ class Inputs(MutableMapping[str, float]):
 class Outputs(Mapping[str, float]):
     """Outputs by name at the present state; all are evaluated when the first of them is read."""
 
-    def __init__(self, names: Sequence[str], values: np.ndarray, evaluate: Callable[[], None]) -> None:
-        self._places = {name: k for k, name in enumerate(names)}
+    def __init__(self, ports: Mapping[str, Port], values: np.ndarray, evaluate: Callable[[], None]) -> None:
+        self.ports, self._places = dict(ports), {name: k for k, name in enumerate(ports)}
         self._values, self._evaluate, self.old = values, evaluate, True
 
     def __getitem__(self, name: str) -> float:
@@ -98,11 +99,19 @@ def named(ports: Ports, key: str, kinds: Mapping[str, str]) -> dict[str, Port]:
         raise InputError(f"{key}: must be a mapping of names to tuples, or a list of tuples, not {shown(ports)}")
     else:
         pairs = [(" ".join(map(str, port)) if isinstance(port, tuple) else shown(port), port) for port in ports]
+    pairs = [(name, _plain(port)) for name, port in pairs]
     for name, port in pairs:
         _check(f"{key}.{name}", name, port, kinds)
     if len(dict(pairs)) < len(pairs):
         raise InputError(f"{key}: a port is given twice; name each by a mapping")
     return dict(pairs)
+
+
+def _plain(port: Any) -> Any:
+    """A port with the names of what ``Model.add`` returned."""
+    if not isinstance(port, tuple):
+        return port
+    return tuple(str(each) if isinstance(each, FrameRef | ItemHandle) else each for each in port)
 
 
 def _check(item: str, name: object, port: object, kinds: Mapping[str, str]) -> None:

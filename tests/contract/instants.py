@@ -52,7 +52,11 @@ class Instant:
 
 def instants(model: fm.Model) -> dict[str, Instant]:
     """The model in joint, absolute and rheonomic coordinates, the integrals of its controllers at any value."""
-    joint, start = consistent_state(model)
+    return instants_of(*consistent_state(model))
+
+
+def instants_of(joint: Compiled, start: InitialState) -> dict[str, Instant]:
+    """The same of a model that is assembled already."""
     found = {}
     for coordinates in ("joint", "absolute", "rheonomic"):
         compiled, now = in_coordinates(joint, start, coordinates)

@@ -13,7 +13,7 @@ from flexmbs.dynamics.equations import residual
 from flexmbs.dynamics.frames import frame_pose, world_pose
 from flexmbs.dynamics.work import make_work
 from flexmbs.flexible_body.parts import GeometricStiffness
-from flexmbs.initial.initial_state import consistent_state, in_coordinates, settle
+from flexmbs.initial.initial_state import InitialState, consistent_state, in_coordinates, settle
 from flexmbs.model.frames import frame_ref
 from flexmbs.model.motions import Ball, FixedRotation, FixedTranslation, FreeMotion, Motion, Rotate, ScrewMotion, Slide
 from flexmbs.system.compile import Compiled
@@ -223,7 +223,11 @@ class State:
 
 
 def state(model: fm.Model, coordinates: str = "joint") -> State:
-    joint, start = consistent_state(model)
+    return state_of(*consistent_state(model), coordinates)
+
+
+def state_of(joint: Compiled, start: InitialState, coordinates: str = "joint") -> State:
+    """The state of a model that is assembled already."""
     compiled, start = in_coordinates(joint, start, coordinates)
     work = make_work(compiled.system, start.beta)
     q, s = start.q.copy(), start.s.copy()

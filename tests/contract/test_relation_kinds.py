@@ -2,11 +2,12 @@
 formalism."""
 
 import dataclasses
+import functools
 
 import numpy as np
 import pytest
-from instants import instants, reference
-from samples import GRAVITY, Random, State, flexible, rigid, some_axis, some_frame, some_joint, state
+from instants import instants_of, reference
+from samples import GRAVITY, Random, State, flexible, rigid, some_axis, some_frame, some_joint, state_of
 from scipy.interpolate import CubicSpline, RectBivariateSpline
 from scipy.optimize import brentq, minimize_scalar
 from scipy.spatial.transform import Rotation
@@ -18,9 +19,11 @@ from flexmbs.dynamics.equations import kinematics
 from flexmbs.dynamics.kinematics import displace
 from flexmbs.dynamics.work import make_work
 from flexmbs.formalisms import FORMALISMS
+from flexmbs.initial.initial_state import InitialState, consistent_state
 from flexmbs.model.joints import Joint
 from flexmbs.model.relations import KnifeEdge, PointOnCurve, PointOnSurface, Relation, RollingDisc, RollingSphere
 from flexmbs.studies.evaluate import evaluate
+from flexmbs.system.compile import Compiled
 from flexmbs.system.records import Evaluation
 
 RELATIONS = {
@@ -100,6 +103,12 @@ def rolling(kind: str, seed: int) -> fm.Model:
     model.add(fm.Free("motion", first["b"], second["a"], q0=pose, v0=tuple(rng.normal(size=6))))
     model.add(relation)
     return model
+
+
+@functools.cache
+def assembled(kind: str, seed: int) -> tuple[Compiled, InitialState]:
+    """The model at its consistent start."""
+    return consistent_state(rolling(kind, seed))
 
 
 def at(now: State, q: np.ndarray, s: np.ndarray, sd: np.ndarray, t: float = 0.0) -> State:
@@ -199,8 +208,8 @@ def contact_rows(now: State) -> slice:
 @pytest.mark.parametrize(("kind", "seed"), CASES)
 def test_rows_are_the_velocity_of_the_contact_point(kind, seed):
     """G from the motion of the material point; the span of the tangents where the sphere's are free to choose."""
-    now = state(rolling(kind, seed))
-    t = instants(now.compiled.model)["joint"].terms()
+    now = state_of(*assembled(kind, seed))
+    t = instants_of(*assembled(kind, seed))["joint"].terms()
     rows = contact_rows(now)
     wanted, found = slip_rows(now), t.G[rows]
     if kind == "rolling-sphere":
@@ -213,7 +222,7 @@ def test_rows_are_the_velocity_of_the_contact_point(kind, seed):
 @pytest.mark.parametrize(("kind", "seed"), CASES)
 def test_height_and_rates(kind, seed):
     """g is the height of the lowest point and differentiates to G s, G s to G ṡ − γ."""
-    now = state(rolling(kind, seed))
+    now = state_of(*assembled(kind, seed))
     rows = contact_rows(now)
     rng = np.random.default_rng(seed)
     s, sd = rng.normal(size=(2, len(now.s)))
@@ -237,14 +246,14 @@ def test_height_and_rates(kind, seed):
 @pytest.mark.parametrize(("kind", "seed"), CASES)
 def test_every_formalism_gives_the_same_accelerations(kind, seed):
     """Those of Udwadia and Kalaba's formula on the dense terms, whose rows come from the motion of the contact point."""
-    model = rolling(kind, seed)
-    now = state(model)
-    for coordinates, instant in instants(model).items():
+    now = state_of(*assembled(kind, seed))
+    for coordinates, instant in instants_of(*assembled(kind, seed)).items():
         t = instant.terms()
-        assert t.G.shape[0] == model.joints["contact"].rows + (5 if coordinates == "absolute" else 0)
+        joint = now.compiled.model.joints["contact"]
+        assert t.G.shape[0] == joint.rows + (5 if coordinates == "absolute" else 0)
         wanted = reference(t)
         if coordinates == "joint":
-            joint, G = model.joints["contact"], slip_rows(now)
+            G = slip_rows(now)
             scale = np.linalg.lstsq(G.T, t.G.T, rcond=None)[0]  # the sphere's tangents in those of the test
             independent = Terms(t.M, t.k, G, np.linalg.solve(scale.T, t.gamma), t.g[: joint.rows], t.gd[: joint.rows])
             assert np.abs(reference(independent).sd - wanted.sd).max() < 1e-6 * (1.0 + np.abs(wanted.sd).max())
@@ -259,7 +268,7 @@ def test_every_formalism_gives_the_same_accelerations(kind, seed):
 @pytest.mark.parametrize("kind", ["knife-edge", "rolling-disc"])
 def test_quasi_velocities_keep_their_values(kind):
     """Random σ = B s: the same ṡ and λ; of velocities that break the constraints σ stays, the others follow."""
-    instant = instants(rolling(kind, 0))["joint"]
+    instant = instants_of(*assembled(kind, 0))["joint"]
     t, rng = instant.terms(), np.random.default_rng(1)
     B = rng.normal(size=(len(t.k) - len(t.G), len(t.k)))
     form, wanted = fm.Embedding(quasi_velocities=B), reference(t)
@@ -277,7 +286,7 @@ def test_quasi_velocities_keep_their_values(kind):
 
 @pytest.mark.parametrize("kind", ["rolling-disc", "rolling-sphere"])
 def test_the_reaction_is_a_force_at_the_contact_point(kind):
-    now = state(rolling(kind, 0))
+    now = state_of(*assembled(kind, 0))
     joint, (R, x) = now.compiled.model.joints["contact"], ends(now)
     f, n = constraint_wrench(now.system.cuts, now.work.cut, now.compiled.topology.cuts.index("contact"), now.lam)
     arm = R.T @ (lowest_point(joint, R, x) - x)

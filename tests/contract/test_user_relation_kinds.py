@@ -1,21 +1,24 @@
 """Contract of user-defined constraints between flexible bodies: rows and rates, the same accelerations by every formalism."""
 
+import functools
 import math
 
 import numpy as np
 import pytest
 from formalism_contract import reference
-from instants import instants
-from samples import GRAVITY, flexible, rigid, some_frame, some_joint, state
+from instants import instants_of
+from samples import GRAVITY, flexible, rigid, some_frame, some_joint, state_of
 from scipy.spatial.transform import Rotation
 from test_relation_kinds import at, central, contact_rows, moved
 
 import flexmbs as fm
 from flexmbs.dynamics.dense import multipliers_of_least_norm
 from flexmbs.formalisms import FORMALISMS
+from flexmbs.initial.initial_state import InitialState, consistent_state
 from flexmbs.model.joints import Joint
 from flexmbs.model.relations import Relation
 from flexmbs.studies.evaluate import evaluate
+from flexmbs.system.compile import Compiled
 
 
 def surface(t, x, A):
@@ -71,10 +74,16 @@ def constrained(kind: str) -> fm.Model:
     return model
 
 
+@functools.cache
+def assembled(kind: str) -> tuple[Compiled, InitialState]:
+    """The model at its consistent start."""
+    return consistent_state(constrained(kind))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_values_differentiate_to_rates(kind):
     """g to G s + γ̄ and this to G ṡ − γ along a motion, time included; G is what the velocities are multiplied with."""
-    now = state(constrained(kind))
+    now = state_of(*assembled(kind))
     mine = contact_rows(now)
     joint = now.compiled.model.joints["contact"]
     rng = np.random.default_rng(5)
@@ -88,7 +97,7 @@ def test_values_differentiate_to_rates(kind):
     n = joint.position_rows
     assert np.abs(here[1, :n] - central(lambda h: values(h)[0, :n])).max(initial=0.0) < 1e-9
     assert np.abs(here[2] - central(lambda h: values(h)[1])).max() < 1e-8
-    G = instants(now.compiled.model)["joint"].terms().G[mine]
+    G = instants_of(*assembled(kind))["joint"].terms().G[mine]
     zero = np.zeros(len(s))
     at(now, now.q, s, zero)
     gap = now.work.gs.velocity[mine].copy()
@@ -98,8 +107,7 @@ def test_values_differentiate_to_rates(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_formalism_gives_the_same_accelerations(kind):
-    model = constrained(kind)
-    for coordinates, instant in instants(model).items():
+    for coordinates, instant in instants_of(*assembled(kind)).items():
         t = instant.terms()
         wanted = reference(t)
         for formalism in FORMALISMS.values():

@@ -49,6 +49,7 @@ PACKAGES = {  # of extras, by the names that need them
     "fatigue": "rainflow",
     "rainflow": "rainflow",
     "export_fmu": "pythonfmu3",
+    "cosimulate": "fmpy",
     "Saltelli": "SALib",
     "SobolIndices": "SALib",
     "sobol_indices": "SALib",

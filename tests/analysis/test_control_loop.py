@@ -1,0 +1,146 @@
+"""A stepper and its controller in two processes: bitwise the run in one, in real time with its delay, and what can go wrong."""
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flexmbs as fm
+
+CONTROLLER = """
+import sys
+import flexmbs as fm
+with fm.LoopController(sys.argv[1]) as plant:
+    for outputs in plant:
+        plant.answer({"motor": 20.0 * (0.5 - outputs["angle"]) - 4.0 * outputs["rate"]})
+"""
+
+
+def stepper(**changes: Any) -> fm.Stepper:
+    model = fm.Model("arm")
+    link = model.add(fm.RigidBody("link", mass=1.0, com=(0.3, 0, 0), inertia=(0.001, 0.03, 0.03)))
+    model.add(fm.Revolute("hinge", model.ground, link, axis="z"))
+    ports = {"inputs": {"motor": ("effort", "hinge"), "push": ("force", link, "y")}}
+    ports |= {"outputs": {"angle": ("coordinate", "hinge"), "rate": ("rate", "hinge")}}
+    return fm.Stepper(model, **{"t_end": 0.2, "step": 1e-3, **ports, **changes})
+
+
+def answer(outputs: dict[str, float]) -> float:
+    return 20.0 * (0.5 - outputs["angle"]) - 4.0 * outputs["rate"]
+
+
+def by_hand(n: int, period: float, delayed: bool) -> dict[str, Any]:
+    """The state after n samples in one process."""
+    own = stepper()
+    before = answer(dict(own.outputs))
+    for k in range(n):
+        now = answer(dict(own.outputs))
+        if not delayed or k:
+            own.inputs["motor"] = before if delayed else now
+        before = now
+        own.advance((k + 1) * period)
+    return own.state
+
+
+def same(a: dict[str, Any], b: dict[str, Any]) -> bool:
+    return a.keys() == b.keys() and all(np.array_equal(a[key], b[key]) for key in a)
+
+
+def test_the_run_is_that_of_one_process(tmp_path: Path) -> None:
+    loop = fm.ControlLoop(stepper(), tmp_path / "arm.loop", period=0.01)
+    with subprocess.Popen([sys.executable, "-c", CONTROLLER, str(tmp_path / "arm.loop")]) as controller:
+        timing = loop.run(0.2, real_time=False, timeout=60.0)
+    assert controller.returncode == 0
+    assert (timing.samples, timing.late, len(timing.response)) == (20, 0, 19)
+    assert same(loop.stepper.state, by_hand(20, 0.01, delayed=False))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_in_real_time_answers_act_a_period_later(tmp_path: Path) -> None:
+    for _ in range(5):  # a busy machine may answer late
+        loop = fm.ControlLoop(stepper(), tmp_path / "arm.loop", period=0.02)
+        with subprocess.Popen([sys.executable, "-c", CONTROLLER, str(tmp_path / "arm.loop")]):
+            timing = loop.run(0.2, timeout=60.0)
+        assert timing.samples == len(timing.jitter) == 10
+        assert (timing.jitter >= 0.0).all()
+        assert f"10 samples, {timing.late} late, jitter " in str(timing)
+        if not timing.late:
+            assert same(loop.stepper.state, by_hand(10, 0.02, delayed=True))
+            return
+    pytest.skip("the machine is too busy")
+
+
+def controlled(path: Path, told: list[Exception], give: dict[str, Any]) -> threading.Thread:
+    def control() -> None:
+        try:
+            with fm.LoopController(path) as plant:
+                for _ in plant:
+                    plant.answer(give)
+        except fm.InputError as error:
+            told.append(error)
+
+    thread = threading.Thread(target=control)
+    thread.start()
+    return thread
+
+
+def test_inputs_that_are_not_named_stay(tmp_path: Path) -> None:
+    own = stepper()
+    loop = fm.ControlLoop(own, tmp_path / "arm.loop", period=0.01)
+    thread = controlled(tmp_path / "arm.loop", [], {"push": 3.0})
+    loop.run(0.05, real_time=False)
+    thread.join()
+    assert dict(own.inputs) == {"motor": 0.0, "push": 3.0}
+
+
+@pytest.mark.parametrize(
+    ("give", "message"),
+    [
+        ({"moter": 1.0}, "answer: no input 'moter'; did you mean 'motor'"),
+        ({"motor": np.nan}, "answer: motor = nan is no finite number"),
+    ],
+)
+def test_wrong_answers(tmp_path: Path, give: dict[str, Any], message: str) -> None:
+    loop, told = fm.ControlLoop(stepper(), tmp_path / "arm.loop", period=0.01), list[Exception]()
+    thread = controlled(tmp_path / "arm.loop", told, give)
+    with pytest.raises(fm.SolverError, match=r"no answer to sample 0 within 0.5 s; start the controller"):
+        loop.run(0.05, real_time=False, timeout=0.5)
+    thread.join()
+    assert message in str(told[0])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_controller_that_dies(tmp_path: Path) -> None:
+    """In step the loop ends; in real time it goes on with the last answer."""
+    once = CONTROLLER.replace("    for", "    for").replace('outputs["rate"]})', 'outputs["rate"]})\n        break')
+    for real_time in (False, True):
+        loop = fm.ControlLoop(stepper(), tmp_path / "arm.loop", period=0.01)
+        with subprocess.Popen([sys.executable, "-c", once, str(tmp_path / "arm.loop")]):
+            if real_time:
+                assert loop.run(0.1, timeout=60.0).late == 8  # the first answer acts at the second of ten samples
+            else:
+                with pytest.raises(fm.SolverError, match="no answer to sample 1 within"):
+                    loop.run(0.1, real_time=False, timeout=2.0 if loop.stepper.t else 20.0)
+
+
+def test_wrong_loops(tmp_path: Path) -> None:
+    (tmp_path / "text.loop").write_text("other")
+    with pytest.raises(fm.InputError, match=r"text.loop: is there already"):
+        fm.ControlLoop(stepper(), tmp_path / "text.loop", period=0.01)
+    with pytest.raises(fm.InputError, match=r"text.loop: is no file of a ControlLoop"):
+        fm.LoopController(tmp_path / "text.loop")
+    with pytest.raises(fm.InputError, match=r"none.loop: no loop has begun within 0.1 s"):
+        fm.LoopController(tmp_path / "none.loop", timeout=0.1)
+    with pytest.raises(fm.InputError, match="period: must be a positive time in s, not 0"):
+        fm.ControlLoop(stepper(), tmp_path / "arm.loop", period=0)
+    with pytest.raises(fm.InputError, match="stepper: has no inputs"):
+        fm.ControlLoop(stepper(inputs={}), tmp_path / "arm.loop", period=0.01)
+    loop = fm.ControlLoop(stepper(), tmp_path / "arm.loop", period=0.01)
+    with pytest.raises(fm.InputError, match=r"run: t = 3.0 is not within 0.01 … 0.2 s"):
+        loop.run(3.0)
+    loop.close()
+    assert [path.name for path in tmp_path.iterdir()] == ["text.loop"]
