@@ -17,6 +17,7 @@ from .fe.connections import Equation as Equation
 from .fe.connections import RigidSpider as RigidSpider
 from .fe.interfaces import Averaged as Averaged
 from .fe.interfaces import Rigid as Rigid
+from .fe.material import Anisotropic as Anisotropic
 from .fe.material import Isotropic as Isotropic
 from .fe.material import Orthotropic as Orthotropic
 from .fe.model import FEModel as FEModel
@@ -26,8 +27,10 @@ from .fe.sections import CircularSection as CircularSection
 from .fe.sections import GeneralSection as GeneralSection
 from .fe.sections import ISection as ISection
 from .fe.sections import RectangularSection as RectangularSection
-from .fe.sections import ShellSection as ShellSection
 from .fe.sections import TubularSection as TubularSection
+from .fe.shell_sections import LaminateSection as LaminateSection
+from .fe.shell_sections import ShellSection as ShellSection
+from .fe.truss_section import TrussSection as TrussSection
 from .formats.exporters import write_body as write_body
 from .formats.importers import read_body as read_body
 from .formats.importers import read_model as read_model

@@ -15,15 +15,16 @@ from preprocess.elements.formulation import Formulation
 from preprocess.fe.connections import CONNECTIONS, Connection, Nodes, connected
 from preprocess.fe.constraints import constraints_of
 from preprocess.fe.element_groups import ElementGroup, Materials, element_groups
-from preprocess.fe.freedoms import NONE, Freedoms
+from preprocess.fe.freedoms import Freedoms
 from preprocess.fe.kernels import add_elements
 from preprocess.fe.mass_points import joined, nodes_as_points
 from preprocess.fe.material import Material, elasticity_tensor
 from preprocess.fe.model import FEModel
 from preprocess.fe.pattern import block_columns, elements_of_nodes, neighbour_counts, neighbours
-from preprocess.fe.sections import SECTIONS, Section
+from preprocess.fe.section import Section
+from preprocess.fe.sections import SECTIONS
 from preprocess.fe.structure import mass_of, stiffness_of
-from preprocess.fe.structures import Sections, structures
+from preprocess.fe.structures import Sections, structures, turning_nodes
 from preprocess.inputs.arguments import checked_arguments, flag, instance
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh.mesh import Mesh
@@ -76,7 +77,7 @@ def assemble(
     for each in material.values() if isinstance(material, Mapping) else (material,):
         instance(each, Material, "material", "a material, such as Isotropic(E=210e9, nu=0.3, rho=7850.0)")
     if not allow_large:
-        check_memory(len(mesh.nodes) + len(_turning(mesh)), mesh.source)
+        check_memory(len(mesh.nodes) + len(turning_nodes(mesh)), mesh.source)
     sections = _declared_sections(mesh) if sections is None else sections
     connections = {**_declared_connections(mesh), **(connections or {})}
     if mesh.structural and not sections:
@@ -86,14 +87,14 @@ def assemble(
     groups = element_groups(mesh, material, formulation.chosen(ELEMENTS))
     _warn_of_stiff_elements(mesh)
     K, m = _solid_matrices(mesh, groups, lumped) if groups else _empty_matrices(len(mesh.nodes))
-    nodes = Nodes(mesh.nodes, mesh.node_ids, mesh.node_sets, Freedoms(len(mesh.nodes), _turning(mesh)))
+    nodes = Nodes(mesh.nodes, mesh.node_ids, mesh.node_sets, Freedoms(len(mesh.nodes), turning_nodes(mesh)))
     joints = connected(nodes, connections)
     places, freedoms = joints.nodes.positions, joints.nodes.freedoms
     parts = structures(mesh, material, sections, freedoms)
     points, masses = mass_of(parts, freedoms.size)
     K, m = _padded(K, freedoms.size), _padded(m, len(places))
     return FEModel(
-        K=K + stiffness_of(parts, freedoms.size) + joints.stiffness if len(freedoms.rotating) else K,
+        K=K + stiffness_of(parts, freedoms.size) + joints.stiffness if parts or connections else K,
         m=sp.block_diag([m, sp.diags(masses)], format="csr") if parts else m,
         nodes=places,
         node_ids=joints.nodes.ids,
@@ -107,15 +108,10 @@ def assemble(
         groups=groups,
         structures=parts,
         rotating=freedoms.rotating,
-        mass_points=joined([nodes_as_points(places, freedoms.size), *points]) if len(freedoms.rotating) else None,
+        mass_points=joined([nodes_as_points(places, freedoms.size), *points]) if parts or len(freedoms.rotating) else None,
         constraints=constraints_of(joints.rows, freedoms.rigid_motion(places - mesh.nodes.mean(axis=0))),
         arms=joints.arms,
     )
-
-
-def _turning(mesh: Mesh) -> Indices:
-    """Nodes of beams and shells."""
-    return np.unique(np.concatenate([NONE, *(block.connectivity.ravel() for block in mesh.structural.values())]))
 
 
 def _declared_sections(mesh: Mesh) -> dict[str, Section]:

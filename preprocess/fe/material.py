@@ -117,9 +117,7 @@ class Orthotropic:
         problems = _not_positive(**named, rho=self.rho) + _bad_yield(self.yield_stress)
         if not problems and not np.linalg.eigvalsh(self._compliance()).min() > 0:
             problems.append(f"material: nu = {tuple(self.nu)} makes the elasticity matrix indefinite; reduce |nu|")
-        R = self._rotation()
-        if R.shape != (3, 3) or not np.allclose(R.T @ R, np.eye(3), atol=1e-6) or np.linalg.det(R) < 0:
-            problems.append("material: axes are not right-handed orthonormal columns (3, 3); normalize them")
+        problems += _bad_axes(self.axes)
         if problems:
             raise InputError(*problems)
         if max(abs(nu) for nu in self.nu) > 0.49:
@@ -140,13 +138,72 @@ class Orthotropic:
     @property
     def elasticity(self) -> Array:
         """C (6, 6), Pa, in mesh axes: C_ijkl = R_ip R_jq R_kr R_ls C'_pqrs."""
-        own = elasticity_tensor(np.asarray(np.linalg.inv(self._compliance()), dtype=float))
-        R = self._rotation()
-        rotated = np.einsum("ip,jq,kr,ls,pqrs->ijkl", R, R, R, R, own, optimize=True)
-        return np.array([[rotated[(*ij, *kl)] for kl in VOIGT] for ij in VOIGT], dtype=float)
+        return _turned(np.asarray(np.linalg.inv(self._compliance()), dtype=float), self._rotation())
 
 
-MATERIALS: dict[str, type[Isotropic] | type[Orthotropic]] = {"isotropic": Isotropic, "orthotropic": Orthotropic}
+@checked_arguments
+@dataclass(frozen=True)
+class Anisotropic:
+    """Material by its elasticity matrix along material axes.
+
+    C (6, 6): σ = C ε in the order xx, yy, zz, yz, zx, xy, with shear strains γ (Pa); symmetric positive definite.
+    rho: density (kg/m³).  axes (3, 3): material axes as columns in mesh axes, by default mesh axes.  yield_stress: Pa, if known.
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> steel = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    >>> same = pp.Anisotropic(C=steel.elasticity, rho=7850.0)
+    >>> abs(same.elasticity - steel.elasticity).max().item()
+    0.0
+    """
+
+    C: ArrayLike
+    rho: float
+    axes: ArrayLike | None = None
+    yield_stress: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rho", number(self.rho, "material.rho"))
+        object.__setattr__(self, "C", _nested(floats(self.C, "material.C")))
+        if self.axes is not None:
+            object.__setattr__(self, "axes", _nested(floats(self.axes, "material.axes")))
+        problems = _not_positive(rho=self.rho) + _bad_yield(self.yield_stress)
+        C = np.asarray(self.C)
+        if C.shape != (6, 6) or np.abs(C - C.T).max() > 1e-6 * np.abs(C).max():
+            problems.append(f"material: C has shape {C.shape} and must be symmetric (6, 6); order xx yy zz yz zx xy")
+        elif not np.linalg.eigvalsh(C).min() > 0:
+            problems.append("material: C is not positive definite; check the order xx yy zz yz zx xy and the signs")
+        problems += _bad_axes(self.axes)
+        if problems:
+            raise InputError(*problems)
+        _warn_of_speed(float(np.diagonal(C).max()), self.rho)
+
+    @property
+    def elasticity(self) -> Array:
+        """C (6, 6), Pa, in mesh axes."""
+        C = np.asarray(self.C, dtype=float)
+        return 0.5 * (C + C.T) if self.axes is None else _turned(C, np.asarray(self.axes, dtype=float))
+
+
+MATERIALS: dict[str, type[Isotropic] | type[Orthotropic] | type[Anisotropic]] = {
+    "isotropic": Isotropic,
+    "orthotropic": Orthotropic,
+    "anisotropic": Anisotropic,
+}
+
+
+def _turned(C: Array, R: Array) -> Array:
+    """C_ijkl = R_ip R_jq R_kr R_ls C'_pqrs as a matrix (6, 6)."""
+    rotated = np.einsum("ip,jq,kr,ls,pqrs->ijkl", R, R, R, R, elasticity_tensor(C), optimize=True)
+    return np.array([[rotated[(*ij, *kl)] for kl in VOIGT] for ij in VOIGT], dtype=float)
+
+
+def _bad_axes(axes: ArrayLike | None) -> list[str]:
+    R = np.eye(3) if axes is None else np.asarray(axes, dtype=float)
+    if R.shape != (3, 3) or not np.allclose(R.T @ R, np.eye(3), atol=1e-6) or np.linalg.det(R) < 0:
+        return ["material: axes are not right-handed orthonormal columns (3, 3); normalize them"]
+    return []
 
 
 def elasticity_tensor(C: Array) -> Array:

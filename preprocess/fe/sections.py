@@ -1,6 +1,6 @@
-"""Sections of beams and shells.
+"""Sections of beams, and the table of all sections.
 
-Local axes of beams: x along the beam from its first node to its second, y along the part of ``orientation`` perpendicular to it,
+Local axes: x along the beam from its first node to its second, y along the part of ``orientation`` perpendicular to it,
 and z = x × y. I_z = ∫ y² dA belongs to bending along y.
 
 Source: Young and Budynas, Roark's Formulas for Stress and Strain, tables A.1 and 10.7; Timoshenko and Goodier, Theory of
@@ -9,7 +9,7 @@ Elasticity, section 109 (torsion of rectangular bars); Cowper, J. Appl. Mech. 33
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, NamedTuple
 
@@ -17,6 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError, shown
+from preprocess.fe.section import Section
+from preprocess.fe.shell_sections import LaminateSection, ShellSection
+from preprocess.fe.truss_section import TrussSection
 from preprocess.inputs.arguments import checked_arguments, floats, number, vector
 
 Array = NDArray[np.float64]
@@ -38,14 +41,6 @@ class SectionData(NamedTuple):
     torsion: Array
 
 
-class Section(ABC):
-    """Section of structural elements; a new one is a class and one line in `SECTIONS`."""
-
-    kind: ClassVar[str]
-    elements: ClassVar[tuple[str, ...]]
-    """Element types that have such a section."""
-
-
 @dataclass(frozen=True, eq=False)
 class BeamSection(Section):
     """Section of beams.
@@ -57,7 +52,7 @@ class BeamSection(Section):
     orientation: ArrayLike | None = None
     offset: ArrayLike = (0.0, 0.0)
 
-    elements: ClassVar[tuple[str, ...]] = ("line2",)
+    elements: ClassVar[tuple[str, ...]] = ("line2", "line3")
     round: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -321,37 +316,5 @@ class GeneralSection(BeamSection):
         return SectionData(self.area, self.Iy, self.Iz, self.J, ky, kz, outline, torsion)
 
 
-@checked_arguments
-@dataclass(frozen=True, eq=False)
-class ShellSection(Section):
-    """Shell of one ``thickness`` [m].
-
-    thickness: m.  offset: of its middle from the nodes, along the normal, which is right-handed to the order of the nodes [m].
-
-    Examples
-    --------
-    >>> import preprocess as pp
-    >>> plate = pp.Mesh.from_arrays([(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)], {"quad4": [(0, 1, 2, 3)]})
-    >>> fe = pp.assemble(plate, pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0), sections=pp.ShellSection(0.002))
-    >>> round(fe.mass, 9)  # ρ h A
-    15.7
-    """
-
-    thickness: float
-    _: KW_ONLY
-    offset: float = 0.0
-
-    kind = "shell"
-    elements = ("tri3", "quad4")
-
-    def __post_init__(self) -> None:
-        if not 0 < number(self.thickness, "section: thickness") < np.inf:
-            raise InputError(f"section: thickness = {self.thickness!r}; give a positive length in m")
-        if not np.isfinite(number(self.offset, "section: offset")):
-            raise InputError(f"section: offset = {self.offset!r}; give a length in m")
-
-
-SECTIONS: dict[str, type[Section]] = {
-    each.kind: each
-    for each in (RectangularSection, CircularSection, TubularSection, BoxSection, ISection, GeneralSection, ShellSection)
-}
+BEAM_SECTIONS = (RectangularSection, CircularSection, TubularSection, BoxSection, ISection, GeneralSection)
+SECTIONS: dict[str, type[Section]] = {each.kind: each for each in (*BEAM_SECTIONS, TrussSection, ShellSection, LaminateSection)}

@@ -1,125 +1,95 @@
-"""Shells with three and four nodes (Reissner–Mindlin), from the three-dimensional continuum.
+"""Shells with three, four, six and eight nodes (Reissner–Mindlin), from the three-dimensional continuum.
 
-With the directors n_a of the nodes, normal to the shell, a point at height z and its displacement are
+With the directors n_a of the nodes, normal to the shell, and the heights z_a of a layer there, a point and its displacement are
 
-    x = Σ N_a (x_a + z n_a),    u = Σ N_a (u_a + z θ_a × n_a)
+    x = Σ N_a (x_a + z_a n_a),    u = Σ N_a (u_a + z_a θ_a × n_a),    z_a = offset + ½ h_a ζ
 
-and the covariant strains e_ij = ½ (g_i · u,j + g_j · u,i) follow, with three remedies:
+and the covariant strains e_ij = ½ (g_i · u,j + g_j · u,i) follow, with remedies:
 
-* transverse shear is assumed from that of tying points, which does not lock thin shells (MITC4, MITC3+); triangles have a bubble
-  in the rotations for it, condensed in the element;
-* membrane strains of quadrilaterals have the incompatible modes 1 − r², 1 − s² of both tangential displacements, with the
-  gradients of Taylor, Beresford and Wilson, condensed in the element: it bends in its plane without locking; their rotation about
-  the director is tied to that of the surface, these modes included, by ``γ G h ∫ ((θ − ω)·d)² dA`` (Hughes and Brezzi);
-* membrane strains of triangles are those of Felippa's optimal triangle, in which rotations about the normal take part.
+* strains that lock are assumed from those at tying points (`shell_schemes`);
+* membrane strains of quad4 have the incompatible modes 1 − r², 1 − s² of both tangential displacements, with the gradients of
+  Taylor, Beresford and Wilson, condensed in the element: it bends in its plane without locking;
+* the rotation about the director is tied to that of the surface, these modes included, by ``γ G h ∫ ((θ − ω)·d)² dA`` (Hughes and
+  Brezzi); in tri3 it takes part in the membrane strains, which are those of Felippa's optimal triangle.
 
-The stress normal to the shell is zero, the shear correction is 5/6. The mass is in two layers at z = ±h/2√3 from the middle,
-whose second moment is that of the thickness. The geometric stiffness ``∫ σ_ij u,i · u,j dV`` has all stresses, and the
-second-order part ½ θ × (θ × n) z of the director.
+The stress normal to the shell is zero. The mass is at two layers of each ply, whose second moment is that of the thickness. The
+geometric stiffness ``∫ σ_ij u,i · u,j dV`` has all stresses, and the second-order part ½ θ × (θ × n) z of the director.
 
-Source: Dvorkin and Bathe, Eng. Comput. 1 (1984) 77 (MITC4); Lee, Lee and Bathe, Computers & Structures 138 (2014) 12 (MITC3+);
-Taylor, Beresford, Wilson, Int. J. Numer. Meth. Eng. 10 (1976) 1211; Hughes and Brezzi, Comput. Methods Appl. Mech. Eng. 72 (1989)
-105.
+Source: Dvorkin and Bathe, Eng. Comput. 1 (1984) 77; Taylor, Beresford, Wilson, Int. J. Numer. Meth. Eng. 10 (1976) 1211; Hughes
+and Brezzi, Comput. Methods Appl. Mech. Eng. 72 (1989) 105.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
+from flexmbs.errors import InputError
 from preprocess.fe.drilling_triangle import drilling_strains
 from preprocess.fe.nodal_stress import elasticity
-from preprocess.fe.sections import ShellSection
+from preprocess.fe.shell_schemes import SCHEMES, Scheme, Strains
+from preprocess.fe.shell_sections import STRAINED, Layer, SurfaceSection, with_free_thickness
 from preprocess.fe.structure import Array, ElementPoints, Indices, Structure, cross_matrix, quadratic_form, rotated_stress
 
-SHEAR = 5 / 6
 DRILLING = 0.01  # γ
 SMOOTH = np.cos(np.radians(25.0))  # between the normal of an element and the mean at its node; beyond, there is a fold
-NEAR = 1e-4  # of the inner tying points of triangles from the centre
-LAYERS = np.array([-1.0, 1.0]) / np.sqrt(3.0)
-STRAINED = [0, 1, 3, 5, 4]  # strains 11, 22, 12, 13, 23 in the order xx yy zz xy yz zx
-
-
-class Shape(NamedTuple):
-    """Reference element: corners (nn, 2), quadrature points (q, 2) and weights (q,), the extrapolation (nn, q) from the points to
-    the corners, triangles (t, 3) that cover it."""
-
-    corners: Array
-    points: Array
-    weights: Array
-    extrapolation: Array
-    triangles: Indices
-
-    def functions(self, r: float, s: float) -> tuple[Array, Array]:
-        """N (nn,) and ∂N/∂(r, s) (2, nn)."""
-        if len(self.corners) == 3:
-            return np.array([1 - r - s, r, s]), np.array([[-1.0, 1.0, 0.0], [-1.0, 0.0, 1.0]])
-        a, b = self.corners.T
-        return 0.25 * (1 + a * r) * (1 + b * s), 0.25 * np.array([a * (1 + b * s), b * (1 + a * r)])
-
-
-def _bilinear(points: Array) -> Array:
-    return np.column_stack([np.ones(len(points)), points, points.prod(axis=1)])
-
-
-_CORNERS = np.array([[-1.0, -1], [1, -1], [1, 1], [-1, 1]])
-_TRIANGLE = np.array([[1 / 6, 1 / 6], [2 / 3, 1 / 6], [1 / 6, 2 / 3]])
-_LINEAR = np.linalg.inv(np.column_stack([np.ones(3), _TRIANGLE]))
-SHAPES = {
-    "quad4": Shape(
-        _CORNERS,
-        _CORNERS / np.sqrt(3),
-        np.ones(4),
-        _bilinear(_CORNERS) @ np.linalg.inv(_bilinear(_CORNERS / np.sqrt(3))),
-        np.array([[0, 1, 2], [0, 2, 3]]),
-    ),
-    "tri3": Shape(
-        np.array([[0.0, 0], [1, 0], [0, 1]]),
-        _TRIANGLE,
-        np.full(3, 1 / 6),
-        np.column_stack([np.ones(3), [[0, 0], [1, 0], [0, 1]]]) @ _LINEAR,
-        np.array([[0, 1, 2]]),
-    ),
-}
+ALONG = 1e-6  # sine of the angle between normal and orientation that is none
 
 
 class Kinematics(NamedTuple):
-    """At a point: base vectors g (ne, 3, 3), rows r, s, z; derivatives of u along r, s, z (ne, 3, 3, n), [i, component]; rotation
-    θ and its derivatives (ne, 3, 3, n), [0] θ, [1] ∂r, [2] ∂s; normal (ne, 3)."""
+    """At a point: base vectors g (ne, 3, 3), rows r, s, ζ; derivatives of u along r, s, ζ (ne, 3, 3, n), [i, component]; rotation
+    θ and its derivatives (ne, 3, 3, n), [0] θ, [1] ∂r, [2] ∂s; normal and director (ne, 3)."""
 
     g: Array
     du: Array
     turn: Array
     normal: Array
+    director: Array
 
 
 @dataclass(frozen=True, eq=False)
 class Shells(Structure):
-    """Shells of one section and material."""
+    """Shells of one section and material. Columns n of the inner arrays are the degrees of freedom of the nodes, six each, and
+    behind them those of the inner node."""
 
-    section: ShellSection = field(kw_only=True)
-
-    @property
-    def _shape(self) -> Shape:
-        return SHAPES[self.kind]
+    section: SurfaceSection = field(kw_only=True)
 
     @property
-    def _heights(self) -> Array:
-        """z of the bottom and the top."""
-        return float(self.section.offset) + 0.5 * float(self.section.thickness) * np.array([-1.0, 1.0])
+    def _scheme(self) -> Scheme:
+        return SCHEMES[self.kind]
 
-    def _at(self, layer: float) -> float:
-        """z of a layer, −1 at the bottom and 1 at the top."""
-        return float(self.section.offset) + 0.5 * float(self.section.thickness) * layer
+    @property
+    def _size(self) -> int:
+        """Degrees of freedom of the nodes of an element."""
+        return 6 * self.connectivity.shape[1]
+
+    @functools.cached_property
+    def _layers(self) -> tuple[Layer, ...]:
+        """Two in each ply."""
+        return self.section.layers(self.material)
+
+    @functools.cached_property
+    def _thickness(self) -> Array:
+        """h_a (ne, nn + inner)."""
+        return self._with_inner(self.section.thickness_at(self.numbers))
+
+    def _with_inner(self, values: Array) -> Array:
+        """Values (ne, nn, …) and, behind them, that of the inner node: the interpolated one."""
+        if not self._scheme.inner:
+            return values
+        N = self._scheme.functions(*self._scheme.nodes[:4].mean(axis=0))[0][: values.shape[1]]
+        return np.concatenate([values, np.einsum("a,ea...->e...", N, values)[:, None]], axis=1)
+
+    def _at(self, zeta: float) -> Array:
+        """z_a (ne, nn + inner) of a layer, ζ = −1 at the bottom and 1 at the top."""
+        return float(self.section.offset) + 0.5 * zeta * self._thickness
 
     @functools.cached_property
     def directors(self) -> Array:
-        """n_a (ne, nn, 3): of quadrilaterals the mean normal of the elements at the node, but at folds the element's own; a
-        triangle is flat."""
+        """n_a (ne, nn + inner, 3): mean normal of the elements at a node, at folds the element's own; tri3 are flat."""
         own = self._normals
         if self.kind == "tri3":
             return own
@@ -129,89 +99,95 @@ class Shells(Structure):
         mean = mean / np.maximum(np.linalg.norm(mean, axis=2), 1e-300)[..., None]
         least = np.full(self.freedoms.nodes, np.inf)
         np.minimum.at(least, self.connectivity, np.einsum("eac,eac->ea", mean, own))
-        return np.where((least[self.connectivity] > SMOOTH)[..., None], mean, own)
+        found = self._with_inner(np.where((least[self.connectivity] > SMOOTH)[..., None], mean, own))
+        return np.asarray(found / np.linalg.norm(found, axis=2)[..., None])
 
     @functools.cached_property
     def _normals(self) -> Array:
-        """Normals of the element at its corners (ne, nn, 3)."""
+        """Normals of the element at its nodes (ne, nn, 3)."""
         found = []
-        for r, s in self._shape.corners:
-            tangent = np.einsum("ia,eac->eic", self._shape.functions(r, s)[1], self.x)
+        for r, s in self._scheme.nodes:
+            dN = self._scheme.functions(r, s)[1][:, : self.x.shape[1]]
+            tangent = np.einsum("ia,eac->eic", dN, self.x)
             normal = np.cross(tangent[:, 0], tangent[:, 1])
             found.append(normal / np.linalg.norm(normal, axis=1)[:, None])
         return np.stack(found, axis=1)
 
-    def _kinematics(self, r: float, s: float, z: float) -> Kinematics:
-        N, dN = self._shape.functions(r, s)
-        n_e, nn = self.connectivity.shape
+    def _kinematics(self, r: float, s: float, z: Array | None = None) -> Kinematics:
+        """At heights z_a (ne, nn + inner), by default on the surface of the nodes."""
+        N, dN = self._scheme.functions(r, s)
+        n_e, nn, all_ = len(self.ids), self.x.shape[1], len(N)
+        z = np.zeros((n_e, all_)) if z is None else z
+        half = 0.5 * self._thickness
         g = np.empty((n_e, 3, 3))
-        g[:, :2] = np.einsum("ia,eac->eic", dN, self.x + z * self.directors)
-        g[:, 2] = np.einsum("a,eac->ec", N, self.directors)
-        du, turn = np.zeros((n_e, 3, 3, nn, 6)), np.zeros((n_e, 3, 3, nn, 6))
+        g[:, :2] = np.einsum("ia,eac->eic", dN[:, :nn], (self.x + (z[..., None] * self.directors)[:, :nn]))
+        g[:, 2] = np.einsum("a,ea,eac->ec", N[:nn], half[:, :nn], self.directors[:, :nn])
+        du, turn = np.zeros((n_e, 3, 3, all_, 6)), np.zeros((n_e, 3, 3, all_, 6))
         lever = -cross_matrix(self.directors).transpose(0, 2, 1, 3)  # (ne, component, node, θ): θ × n
         for i in range(2):
             du[:, i, :, :, :3] = dN[i][:, None] * np.eye(3)[:, None, :]
-            du[:, i, :, :, 3:] = z * dN[i][:, None] * lever
+            du[:, i, :, :, 3:] = (z * dN[i])[:, None, :, None] * lever
             turn[:, 1 + i, :, :, 3:] = dN[i][:, None] * np.eye(3)[:, None, :]
-        du[:, 2, :, :, 3:] = N[:, None] * lever
+        du[:, 2, :, :, 3:] = (half * N)[:, None, :, None] * lever
         turn[:, 0, :, :, 3:] = N[:, None] * np.eye(3)[:, None, :]
         normal = np.cross(g[:, 0], g[:, 1])
         normal = normal / np.linalg.norm(normal, axis=1)[:, None]
-        shape = (n_e, 3, 3, 6 * nn)
-        return Kinematics(g, du.reshape(shape), turn.reshape(shape), normal)
+        shape = (n_e, 3, 3, 6 * all_)
+        director = np.einsum("a,eac->ec", N[:nn], self.directors[:, :nn])
+        return Kinematics(g, du.reshape(shape), turn.reshape(shape), normal, director)
 
     @functools.cached_property
-    def _centre_axis(self) -> Array:
-        """Direction (ne, 3) of the first local axis: along r at the centre."""
-        r, s = self._shape.corners.mean(axis=0)
-        tangent = self._kinematics(r, s, 0.0).g[:, 0]
+    def _first_axis(self) -> Array:
+        """Direction (ne, 3) of the first local axis: the orientation of the section, or along r at the centre."""
+        if self.section.first_axis is not None:
+            return np.broadcast_to(np.asarray(self.section.first_axis, dtype=float), (len(self.ids), 3))
+        corners = 3 if self.kind.startswith("tri") else 4
+        tangent = self._kinematics(*self._scheme.nodes[:corners].mean(axis=0)).g[:, 0]
         return np.asarray(tangent / np.linalg.norm(tangent, axis=1)[:, None])
 
     def _axes(self, at: Kinematics) -> Array:
-        """Local axes as rows (ne, 3, 3): the centre's first axis turned into the tangent plane, and the normal."""
-        e1 = self._centre_axis - at.normal * np.einsum("ec,ec->e", self._centre_axis, at.normal)[:, None]
-        e1 = e1 / np.linalg.norm(e1, axis=1)[:, None]
+        """Local axes as rows (ne, 3, 3): the first axis turned into the tangent plane, and the normal."""
+        e1 = self._first_axis - at.normal * np.einsum("ec,ec->e", self._first_axis, at.normal)[:, None]
+        size = np.linalg.norm(e1, axis=1)
+        bad = size < ALONG * np.linalg.norm(self._first_axis, axis=1)
+        if bad.any():
+            raise InputError(f"section: orientation is normal to element {self.ids[bad][0]}; give a direction along its surface")
+        e1 = e1 / size[:, None]
         return np.stack([e1, np.cross(at.normal, e1), at.normal], axis=1)
 
-    def _sheared(self, r: float, s: float) -> Array:
-        """2 e_rz and 2 e_sz (ne, 2, n) of the displacements at a point of the middle."""
-        at = self._kinematics(r, s, 0.0)
+    def _across(self, r: float, s: float) -> Array:
+        """2 e_rζ and 2 e_sζ (ne, 2, n) of the displacements at a point of the surface of the nodes."""
+        at = self._kinematics(r, s)
         return np.einsum("eic,ecn->ein", at.g[:, :2], at.du[:, 2]) + np.einsum("ec,eicn->ein", at.g[:, 2], at.du[:, :2])
 
-    def _tied(self, r: float, s: float, sheared: Callable[[float, float], Array]) -> Array:
-        """Assumed 2 e_rz and 2 e_sz (ne, 2, n) at a point, from those at the tying points."""
-        if self.kind == "quad4":
-            low, high, left, right = (sheared(*p) for p in ((0.0, -1.0), (0.0, 1.0), (-1.0, 0.0), (1.0, 0.0)))
-            return 0.5 * np.stack(
-                [(1 - s) * low[:, 0] + (1 + s) * high[:, 0], (1 - r) * left[:, 1] + (1 + r) * right[:, 1]], axis=1
-            )
-        A, B, C = (sheared(*p) for p in ((1 / 6, 2 / 3), (2 / 3, 1 / 6), (1 / 6, 1 / 6)))
-        D, E, F = (
-            sheared(*p)
-            for p in ((1 / 3 + NEAR, 1 / 3 - 2 * NEAR), (1 / 3 - 2 * NEAR, 1 / 3 + NEAR), (1 / 3 + NEAR, 1 / 3 + NEAR))
-        )
-        both, c = (C[:, 0] + C[:, 1]) / 3, F[:, 0] - D[:, 0] - F[:, 1] + E[:, 1]
-        first = (2 * B[:, 0] - B[:, 1]) / 3 + both + c * (3 * s - 1) / 3
-        second = (2 * A[:, 1] - A[:, 0]) / 3 + both + c * (1 - 3 * r) / 3
-        return np.stack([first, second], axis=1)
+    def _in_plane(self, z: Array) -> Strains:
+        """e_rr, e_ss and 2 e_rs (ne, 3, n) of the displacements at heights z."""
 
-    def _strain(self, r: float, s: float, z: float) -> tuple[Array, Array, Array]:
-        """Strains 11, 22, 12, 13, 23 in local axes and, of quadrilaterals, (θ − ω)·d, (ne, 5 or 6, n), without internal modes;
-        the axes, and det g (ne,)."""
+        def strains(r: float, s: float) -> Array:
+            at = self._kinematics(r, s, z)
+            e = np.einsum("eic,ejcn->eijn", at.g[:, :2], at.du[:, :2])
+            return np.stack([e[:, 0, 0], e[:, 1, 1], e[:, 0, 1] + e[:, 1, 0]], axis=1)
+
+        return strains
+
+    def _strain(self, r: float, s: float, z: Array) -> tuple[Array, Array, Array]:
+        """Strains 11, 22, 12, 13, 23 in local axes and, but for tri3, (θ − ω)·d, (ne, 5 or 6, n), without `_modes`; the axes, and
+        det g (ne,)."""
         at = self._kinematics(r, s, z)
         axes = self._axes(at)
         e = np.zeros((len(at.g), 3, 3, at.du.shape[3]))
-        gu = np.einsum("eic,ejcn->eijn", at.g[:, :2], at.du[:, :2])
-        e[:, :2, :2] = 0.5 * (gu + gu.transpose(0, 2, 1, 3))
-        e[:, :2, 2] = e[:, 2, :2] = 0.5 * self._tied(r, s, self._sheared)
+        plane = self._scheme.plane(r, s, self._in_plane(z))
+        e[:, 0, 0], e[:, 1, 1] = plane[:, 0], plane[:, 1]
+        e[:, 0, 1] = e[:, 1, 0] = 0.5 * plane[:, 2]
+        e[:, :2, 2] = e[:, 2, :2] = 0.5 * self._scheme.across(r, s, self._across)
         to_local = axes @ np.linalg.inv(at.g)  # e_a · gⁱ
         local = np.einsum("eai,ebj,eijn->eabn", to_local, to_local, e, optimize=True)
         B = np.stack([local[:, 0, 0], local[:, 1, 1], 2 * local[:, 0, 1], 2 * local[:, 0, 2], 2 * local[:, 1, 2]], axis=1)
         if self.kind == "tri3":
             B[:, :3] += self._corner_strains(r, s)
             return B, axes, np.linalg.det(at.g)
-        middle = self._kinematics(r, s, 0.0)
-        drilling = self._deviation(middle, middle.turn[:, 0], middle.g[:, 2])
+        middle = self._kinematics(r, s)
+        drilling = self._deviation(middle, middle.turn[:, 0], middle.director)
         return np.concatenate([B, drilling[:, None]], axis=1), axes, np.linalg.det(at.g)
 
     def _deviation(self, at: Kinematics, theta: Array, director: Array) -> Array:
@@ -224,23 +200,25 @@ class Shells(Structure):
         return np.asarray(np.einsum("ec,ecn->en", director, theta) - np.einsum("ea,ean->en", own, omega))
 
     def _corner_strains(self, r: float, s: float) -> Array:
-        """Membrane strains (ne, 3, n) of the rotations of a triangle's corners about their directors."""
-        at = self._kinematics(r, s, 0.0)
+        """Membrane strains (ne, 3, n) of the rotations of a tri3's corners about their directors."""
+        at = self._kinematics(r, s)
         x = np.einsum("eac,eic->eai", self.x, self._axes(at)[:, :2])
-        D = self._plane_stress(self._axes(at))
+        D = self._plane_stress(self._axes(at), self._layers[0])
         factors = drilling_strains(x, D[:, 0, 1] / D[:, 0, 0], np.array([1 - r - s, r, s]))
-        turns = [self._kinematics(a, b, 0.0).turn[:, 0] for a, b in self._shape.corners]
+        turns = [self._kinematics(a, b).turn[:, 0] for a, b in self._scheme.nodes]
         each = [self._deviation(at, turn, d) for turn, d in zip(turns, np.moveaxis(self.directors, 1, 0))]
         return np.asarray(factors @ np.stack(each, axis=1))
 
-    def _internal(self, r: float, s: float, z: float) -> Array:
-        """Strains (ne, 6 or 5, 4 or 2) of the internal modes of the element."""
-        return self._membrane_modes(r, s) if self.kind == "quad4" else self._bubble(r, s, z)
+    def _modes(self, r: float, s: float, z: Array) -> Array:
+        """Strains (ne, 5 or 6, m) of further internal modes: m = 4 of a quad4, 2 of a tri3."""
+        if self.kind == "quad4":
+            return self._membrane_modes(r, s)
+        return self._bubble(r, s, z) if self.kind == "tri3" else np.zeros((len(self.ids), 6, 0))
 
     def _membrane_modes(self, r: float, s: float) -> Array:
         """Those of the displacements 1 − r² and 1 − s² along both local axes (ne, 6, 4)."""
         found = np.zeros((len(self.ids), 6, 4))
-        centre, at = self._kinematics(0.0, 0.0, 0.0), self._kinematics(r, s, 0.0)
+        centre, at = self._kinematics(0.0, 0.0), self._kinematics(r, s)
         J = np.einsum("eic,eac->eia", centre.g[:, :2], self._axes(centre)[:, :2])
         ratio = np.linalg.det(centre.g) / np.linalg.det(at.g)
         grad = np.einsum("eai,im->eam", np.linalg.inv(J), np.diag([-2 * r, -2 * s])) * ratio[:, None, None]
@@ -250,33 +228,32 @@ class Shells(Structure):
             found[:, 5, 2 * m], found[:, 5, 2 * m + 1] = 0.5 * grad[:, 1, m], -0.5 * grad[:, 0, m]
         return found
 
-    def _bubble(self, r: float, s: float, z: float) -> Array:
+    def _bubble(self, r: float, s: float, z: Array) -> Array:
         """Those of the rotations 27 r s (1 − r − s) about both local axes (ne, 5, 2)."""
-        at = self._kinematics(r, s, 0.0)
+        at = self._kinematics(r, s)
         axes = self._axes(at)
         tangents = np.einsum("eic,eac->eia", at.g[:, :2], axes[:, :2])
         across = np.stack([-tangents[:, :, 1], tangents[:, :, 0]], axis=2)  # g_i · (e × n)
         to_local = np.linalg.inv(tangents)
+        N = self._scheme.functions(r, s)[0]
+        height = z @ N
         a, b = (to_local @ (27 * np.array([s * (1 - 2 * r - s), r * (1 - r - 2 * s)]))).T
         found = np.zeros((len(self.ids), 5, 2))
-        found[:, 0, 1], found[:, 1, 0] = z * a, -z * b
-        found[:, 2, 0], found[:, 2, 1] = -z * a, z * b
-        found[:, 3:] = to_local @ self._tied(r, s, lambda p, q: 27 * p * q * (1 - p - q) * across)
+        found[:, 0, 1], found[:, 1, 0] = height * a, -height * b
+        found[:, 2, 0], found[:, 2, 1] = -height * a, height * b
+        found[:, 3:] = to_local @ self._scheme.across(r, s, lambda p, q: 27 * p * q * (1 - p - q) * across)
         return found
 
-    def _plane_stress(self, axes: Array) -> Array:
+    def _plane_stress(self, axes: Array, layer: Layer) -> Array:
         """D (ne, 5, 5) of strains 11, 22, 12, 13, 23, with σ₃₃ = 0."""
+        if layer.moduli is not None:
+            return np.broadcast_to(layer.moduli, (len(axes), 5, 5))
         T = rotated_stress(np.swapaxes(axes, 1, 2))
-        C = T @ elasticity(self.material) @ np.swapaxes(T, 1, 2)
-        D = C - C[:, :, 2:3] * C[:, 2:3, :] / C[:, 2:3, 2:3]
-        D = D[:, STRAINED][:, :, STRAINED]
-        D[:, 3:] *= SHEAR
-        D[:, :3, 3:] *= SHEAR
-        return D
+        return with_free_thickness(T @ elasticity(self.material) @ np.swapaxes(T, 1, 2), layer.shear)
 
-    def _moduli(self, axes: Array) -> Array:
-        """D (ne, 5, 5), of quadrilaterals (ne, 6, 6) with γ G for the last."""
-        plane = self._plane_stress(axes)
+    def _moduli(self, axes: Array, layer: Layer) -> Array:
+        """D (ne, 5, 5), but for tri3 (ne, 6, 6) with γ G for the last."""
+        plane = self._plane_stress(axes, layer)
         if self.kind == "tri3":
             return plane
         D = np.zeros((len(axes), 6, 6))
@@ -285,85 +262,93 @@ class Shells(Structure):
 
     @functools.cached_property
     def _elimination(self) -> tuple[Array, Array]:
-        """Stiffness (ne, n, n), and the internal modes by the nodes' motion (ne, 4 or 2, n)."""
-        n = 6 * self.connectivity.shape[1]
-        m = 4 if self.kind == "quad4" else 2
-        K, coupling, inner = (np.zeros((len(self.ids), a, b)) for a, b in ((n, n), (m, n), (m, m)))
-        h = float(self.section.thickness)
-        for (r, s), weight in zip(self._shape.points, self._shape.weights):
-            for layer in LAYERS:
-                P = self._internal(r, s, self._at(layer))
-                B, axes, det = self._strain(r, s, self._at(layer))
-                DB = self._moduli(axes) * (det * weight * h / 2)[:, None, None]
-                K += np.swapaxes(B, 1, 2) @ DB @ B
-                coupling += np.swapaxes(P, 1, 2) @ DB @ B
-                inner += np.swapaxes(P, 1, 2) @ DB @ P
-        alpha = -np.linalg.solve(inner, coupling)
-        return K + np.swapaxes(coupling, 1, 2) @ alpha, alpha
+        """Stiffness (ne, n, n) of the nodes, and the inner degrees of freedom and modes by their motion (ne, m, n)."""
+        whole: Array | None = None
+        for (r, s), weight in zip(self._scheme.points, self._scheme.weights):
+            for layer in self._layers:
+                z = self._at(layer.zeta)
+                B, axes, det = self._strain(r, s, z)
+                B = np.concatenate([B, self._modes(r, s, z)], axis=2)
+                DB = self._moduli(axes, layer) * (det * weight * layer.weight)[:, None, None]
+                part = np.swapaxes(B, 1, 2) @ DB @ B
+                whole = part if whole is None else whole + part
+        assert whole is not None
+        n = self._size
+        if whole.shape[1] == n:
+            return whole, np.zeros((len(self.ids), 0, n))
+        alpha = -np.linalg.solve(whole[:, n:, n:], whole[:, n:, :n])
+        return np.asarray(whole[:, :n, :n] + whole[:, :n, n:] @ alpha), np.asarray(alpha)
 
     def stiffness(self) -> Array:
         return self._elimination[0]
 
-    def _points(self, reference: Array, z: float) -> ElementPoints:
-        """Points (p, 2) of the reference element at height z."""
-        places, motion = [], []
+    def _points(self, reference: Array, z: Array) -> ElementPoints:
+        """Points (p, 2) of the reference element at heights z."""
+        nn = self.x.shape[1]
+        places, motion, directors, z = [], [], self.directors[:, :nn], z[:, :nn, None]
         for r, s in reference:
-            N = self._shape.functions(r, s)[0]
-            places.append(np.einsum("a,eac->ec", N, self.x + z * self.directors))
-            move = np.zeros((len(self.ids), 3, len(N), 6))
+            N = self._scheme.functions(r, s)[0][:nn]
+            places.append(np.einsum("a,eac->ec", N, self.x + z * directors))
+            move = np.zeros((len(self.ids), 3, nn, 6))
             move[..., :3] = N[:, None] * np.eye(3)[:, None, :]
-            move[..., 3:] = -z * N[:, None] * cross_matrix(self.directors).transpose(0, 2, 1, 3)
+            move[..., 3:] = -(z * N[:, None])[:, None] * cross_matrix(directors).transpose(0, 2, 1, 3)
             motion.append(move.reshape(len(self.ids), 3, -1))
         return ElementPoints(np.stack(places, axis=1), np.stack(motion, axis=1))
 
-    def _stacked(self, reference: Array, heights: Array) -> ElementPoints:
+    def _stacked(self, reference: Array, heights: list[Array]) -> ElementPoints:
         found = [self._points(reference, z) for z in heights]
         return ElementPoints(*(np.concatenate(each, axis=1) for each in zip(*found)))
 
     def mass_points(self) -> tuple[ElementPoints, Array]:
+        middle = self._at(0.0)
         area = [
-            w * np.linalg.det(self._kinematics(r, s, self._at(0.0)).g)
-            for (r, s), w in zip(self._shape.points, self._shape.weights)
+            w * np.linalg.det(self._kinematics(r, s, middle).g) for (r, s), w in zip(self._scheme.points, self._scheme.weights)
         ]
-        layer = 0.5 * self.material.rho * float(self.section.thickness) * np.stack(area, axis=1)
-        return self._stacked(self._shape.points, np.array([self._at(layer) for layer in LAYERS])), np.hstack([layer, layer])
+        masses = [layer.rho * layer.weight * np.stack(area, axis=1) for layer in self._layers]
+        return self._stacked(self._scheme.points, [self._at(layer.zeta) for layer in self._layers]), np.hstack(masses)
 
     def skin(self) -> tuple[ElementPoints, Indices]:
-        nn = len(self._shape.corners)
-        triangles = np.vstack([self._shape.triangles[:, ::-1], self._shape.triangles + nn])
-        return self._stacked(self._shape.corners, self._heights), triangles
+        nn = self.x.shape[1]
+        triangles = np.vstack([self._scheme.triangles[:, ::-1], self._scheme.triangles + nn])
+        return self._stacked(self._scheme.nodes, [self._at(-1.0), self._at(1.0)]), triangles
 
-    def _whole_strain(self, r: float, s: float, z: float) -> tuple[Array, Array, Array]:
-        """Strains (ne, 5, n) as in `_strain`, with the internal modes."""
+    def _nodal(self, B: Array, alpha: Array) -> Array:
+        """Strains (ne, r, n) by the nodes alone."""
+        return np.asarray(B[..., : self._size] + B[..., self._size :] @ alpha)
+
+    def _whole_strain(self, r: float, s: float, z: Array) -> tuple[Array, Array, Array]:
+        """Strains (ne, 5, n) as in `_strain` by the nodes, with all internal modes."""
         B, axes, det = self._strain(r, s, z)
-        return (B + self._internal(r, s, z) @ self._elimination[1])[:, :5], axes, det
+        B = np.concatenate([B, self._modes(r, s, z)], axis=2)[:, :5]
+        return self._nodal(B, self._elimination[1]), axes, det
 
     def stress(self) -> Array:
         found = []
-        for z in self._heights:
+        for layer, zeta in ((self._layers[0], -1.0), (self._layers[-1], 1.0)):
             sampled = []
-            for r, s in self._shape.points:
-                B, axes, _ = self._whole_strain(r, s, z)
+            for r, s in self._scheme.sampled:
+                B, axes, _ = self._whole_strain(r, s, self._at(zeta))
                 B[:, 3:] = 0.0  # no transverse shear on the surface
                 local = np.zeros((len(self.ids), 6, B.shape[2]))
-                local[:, STRAINED] = self._plane_stress(axes) @ B
+                local[:, STRAINED] = self._plane_stress(axes, layer) @ B
                 sampled.append(rotated_stress(axes) @ local)
-            found.append(np.einsum("aq,qecn->eacn", self._shape.extrapolation, np.stack(sampled)))
+            found.append(np.einsum("aq,qecn->eacn", self._scheme.extrapolation, np.stack(sampled)))
         return np.concatenate(found, axis=1)
 
     def initial_stress_stiffness(self, displacements: Array, shapes: Array) -> Array:
         u, phi = self.of_elements(displacements), self.of_elements(shapes)
+        inner = self._elimination[1][:, : 6 * self._scheme.inner]
         K0 = np.zeros((u.shape[2], phi.shape[2], phi.shape[2]))
-        for (r, s), weight in zip(self._shape.points, self._shape.weights):
-            for layer in LAYERS:
-                z = self._at(layer)
+        for (r, s), weight in zip(self._scheme.points, self._scheme.weights):
+            for layer in self._layers:
+                z = self._at(layer.zeta)
                 B, axes, det = self._whole_strain(r, s, z)
-                scale = det * weight * float(self.section.thickness) / 2
-                stress = (self._plane_stress(axes) @ (B @ u)) * scale[:, None, None]
+                stress = (self._plane_stress(axes, layer) @ (B @ u)) * (det * weight * layer.weight)[:, None, None]
                 at = self._kinematics(r, s, z)
+                height = z[:, : self.x.shape[1]] @ self._scheme.functions(r, s)[0][: self.x.shape[1]]
                 to_local = axes @ np.linalg.inv(at.g)
-                D = np.einsum("eai,eicn->eacn", to_local, at.du) @ phi[:, None]
-                turn = at.turn @ phi[:, None]
+                D = np.einsum("eai,eicn->eacn", to_local, self._nodal(at.du, inner[:, None])) @ phi[:, None]
+                turn = self._nodal(at.turn, inner[:, None]) @ phi[:, None]
                 theta = axes @ turn[:, 0]
                 slope = axes[:, None] @ np.einsum("eai,eicn->eacn", to_local[:, :2, :2], turn[:, 1:])
                 for c, (a, b) in enumerate(((0, 0), (1, 1), (0, 1), (0, 2), (1, 2))):
@@ -374,6 +359,7 @@ class Shells(Structure):
                         K0 += quadratic_form(stress[:, c], theta[:, a], theta[:, 2])
                         continue
                     for p, q in {(a, b), (b, a)}:
-                        K0 += quadratic_form(z * stress[:, c], slope[:, q, p], theta[:, 2])
-                        K0 += quadratic_form(z * stress[:, c], theta[:, p], slope[:, q, 2])
+                        bent = height[:, None] * stress[:, c]
+                        K0 += quadratic_form(bent, slope[:, q, p], theta[:, 2])
+                        K0 += quadratic_form(bent, theta[:, p], slope[:, q, 2])
         return K0

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,15 +34,19 @@ class ElementPoints(NamedTuple):
 class Structure(ABC):
     """Elements of one type, section and material.
 
-    kind: element type; connectivity (ne, nn): nodes; ids (ne,): numbers; freedoms: of the model; x (ne, nn, 3): node positions.
+    kind: element type; connectivity (ne, nn): nodes; ids (ne,): numbers; numbers (ne, nn): of the nodes; freedoms: of the model;
+    x (ne, nn, 3): node positions.
     """
 
     kind: str
     connectivity: Indices
     ids: Indices
+    numbers: Indices = field(repr=False)
     material: Material
     freedoms: Freedoms = field(repr=False)
     x: Array = field(repr=False)
+    rotates: ClassVar[bool] = True
+    """Whether the nodes need a rotation."""
 
     @property
     def dofs(self) -> Indices:

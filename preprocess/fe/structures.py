@@ -9,17 +9,28 @@ import numpy as np
 
 from flexmbs.errors import InputError
 from preprocess.fe.beams import Beams
+from preprocess.fe.curved_beams import CurvedBeams
 from preprocess.fe.element_groups import Materials, owners_by_block
-from preprocess.fe.freedoms import Freedoms
+from preprocess.fe.freedoms import NONE, Freedoms, Indices
 from preprocess.fe.material import Isotropic, Material
-from preprocess.fe.sections import Section
+from preprocess.fe.section import Section
 from preprocess.fe.shells import Shells
+from preprocess.fe.straight_beams import StraightBeams
 from preprocess.fe.structure import Structure
+from preprocess.fe.trusses import Trusses
 from preprocess.inputs.arguments import instance
 from preprocess.mesh.mesh import Mesh
 
 Sections = Section | Mapping[str, Section]
-CLASSES: dict[str, Any] = {"line2": Beams, "tri3": Shells, "quad4": Shells}
+CLASSES: dict[str, type[Structure]] = {
+    "truss2": Trusses,
+    "line2": StraightBeams,
+    "line3": CurvedBeams,
+    "tri3": Shells,
+    "quad4": Shells,
+    "tri6": Shells,
+    "quad8": Shells,
+}
 
 
 def structures(mesh: Mesh, material: Materials, sections: Sections, freedoms: Freedoms) -> tuple[Structure, ...]:
@@ -40,13 +51,21 @@ def structures(mesh: Mesh, material: Materials, sections: Sections, freedoms: Fr
                 both = np.intersect1d(rows, others)
                 table = block.connectivity[both]
                 if len(both):
-                    found.append(CLASSES[name](name, table, block.ids[both], own, freedoms, mesh.nodes[table], section=section))
+                    rows_of = name, table, block.ids[both], mesh.node_ids[table]
+                    made: Any = CLASSES[name]
+                    found.append(made(*rows_of, own, freedoms, mesh.nodes[table], section=section))
     return tuple(found)
+
+
+def turning_nodes(mesh: Mesh) -> Indices:
+    """Nodes of beams and shells."""
+    tables = [block.connectivity.ravel() for name, block in mesh.structural.items() if CLASSES[name].rotates]
+    return np.unique(np.concatenate([NONE, *tables]))
 
 
 def _check_material(mesh: Mesh, name: str, material: Material) -> None:
     """Raise InputError for beams of a material that is not isotropic: its axes are those of the mesh."""
-    if CLASSES[name] is Beams and not isinstance(material, Isotropic):
+    if issubclass(CLASSES[name], (Beams, Trusses)) and not isinstance(material, Isotropic):
         raise InputError(f"{mesh.source}: material: {name} elements need an Isotropic one, not {type(material).__name__}")
 
 

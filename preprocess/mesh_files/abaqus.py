@@ -35,6 +35,7 @@ LEFT_OUT = dict.fromkeys(
     ("TIE", "COUPLING", "KINEMATIC COUPLING", "DISTRIBUTING COUPLING", "MPC", "EQUATION", "RIGID BODY", "EMBEDDED ELEMENT",
      "SHELL TO SOLID COUPLING", "CYCLIC SYMMETRY MODEL"), JOIN,
 ) | {"NONSTRUCTURAL MASS": MASS}  # fmt: skip
+ORDER = {"line3": [0, 2, 1]}
 MASS_TYPES = ("MASS", "ROTARYI")
 # Keywords that generate or move nodes and elements without listing them.
 GENERATORS = (
@@ -124,7 +125,10 @@ def _raw(path: Path, reading: Reading, notices: tuple[str, ...], couplings: Coup
         tables, ids = by_type.setdefault(kind, ([], []))
         tables.append(nodes)
         ids.append(number)
-    cells = [Cells(kind, node_rows(path, node_ids, table, ids), np.array(ids), ()) for kind, (table, ids) in by_type.items()]
+    cells = [
+        Cells(kind, node_rows(path, node_ids, np.array(table)[:, ORDER.get(kind, slice(None))], ids), np.array(ids), ())
+        for kind, (table, ids) in by_type.items()
+    ]
     sets = {name: [row[n] for n in nodes if n in row] for name, nodes in reading.node_sets.items()}
     outer = outer_faces(reading) if any(not face for parts in reading.surfaces.values() for _, face in parts) else {}
     surfaces = {name: name if same_name(sets, name) is None else f"surface {name}" for name in reading.surfaces}

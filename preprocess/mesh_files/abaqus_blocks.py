@@ -39,14 +39,20 @@ SKIN_TYPES = {
     "SFM3D8": ("quad8", 8),
 }
 
-# Shells and beams of first order; S4R is read as the fully integrated S4, B31R as B31.
+# Trusses, beams and shells; those with reduced integration are read as the others. Beams name their middle node before the end.
 STRUCTURAL_TYPES = {
-    "S3": ("shell3", 3),
-    "S3R": ("shell3", 3),
-    "S4": ("shell4", 4),
-    "S4R": ("shell4", 4),
-    "B31": ("beam2", 2),
-    "B31R": ("beam2", 2),
+    "T3D2": ("truss", 2),
+    "B31": ("line", 2),
+    "B31R": ("line", 2),
+    "B32": ("line3", 3),
+    "B32R": ("line3", 3),
+    "S3": ("triangle", 3),
+    "S3R": ("triangle", 3),
+    "S4": ("quad", 4),
+    "S4R": ("quad", 4),
+    "S6": ("triangle6", 6),
+    "S8": ("quad8", 8),
+    "S8R": ("quad8", 8),
 }
 
 Block = tuple[str, dict[str, str], str, Rows, Array | None]
@@ -123,10 +129,10 @@ def _lines(source: str, lines: list[str], includes: Includes) -> Iterator[tuple[
 
 def element_type(kind: str, structural: bool = False) -> tuple[str, int]:
     """meshio's name and the number of nodes; ("", 0) for an unsupported type, of beams and shells unless ``structural``."""
-    if kind in SKIN_TYPES:
-        return SKIN_TYPES[kind]
     if structural and kind in STRUCTURAL_TYPES:
         return STRUCTURAL_TYPES[kind]
+    if kind in SKIN_TYPES:
+        return SKIN_TYPES[kind]
     base = re.match(r"C3D\d+", kind)
     if base and set(kind[base.end() :]) <= set(SUFFIXES):
         return SOLID_TYPES.get(base.group(), ("", 0))

@@ -35,7 +35,8 @@ ORDER = {
 }
 SKIN = {"CTRIA3": ("triangle", 3), "CTRIA6": ("triangle6", 6), "CQUAD4": ("quad", 4), "CQUAD8": ("quad8", 8)}
 STRUCTURAL = {
-    "CQUAD4": add_shell, "CTRIA3": add_shell, "CBAR": add_bar, "RBE2": add_spider, "RBE3": add_spider,
+    "CQUAD4": add_shell, "CTRIA3": add_shell, "CQUAD8": add_shell, "CTRIA6": add_shell, "CBAR": add_bar,
+    "RBE2": add_spider, "RBE3": add_spider,
     "PSHELL": add_property, "PBAR": add_property, "PBARL": add_property,
 }  # fmt: skip
 LEFT_OUT = re.compile(r"^(CONM[12]|RBAR|RBE1|RROD|RSPLINE|MPC(ADD)?|PLOTEL)$")
@@ -61,7 +62,7 @@ class Bulk:
 def read_nastran(path: Path, structural: bool = False) -> RawMesh:
     """Nastran bulk data; property numbers become sets "property 7", SPC, SPC1, SET, SET1, RBE2 and RBE3 node sets.
 
-    structural: CQUAD4, CTRIA3 and CBAR as elements, RBE2 and RBE3 as connections.
+    structural: shells and CBAR as elements, RBE2 and RBE3 as connections.
     """
     bulk = _bulk(path, structural)
     row = {number: n for n, number in enumerate(bulk.positions)}
@@ -94,7 +95,7 @@ def _structural_cells(path: Path, found: Structures, node_ids: Indices) -> list[
     for kind, number, _, nodes in found.shells:
         by_kind[kind].append((number, nodes))
     for number, _, nodes, _ in found.beams:
-        by_kind["beam2"].append((number, nodes))
+        by_kind["line"].append((number, nodes))
     cells = []
     for kind, each in by_kind.items():
         ids = np.array([number for number, _ in each])

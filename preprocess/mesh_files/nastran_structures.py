@@ -16,7 +16,7 @@ from flexmbs.errors import InputError
 from preprocess.mesh.declared import Declared
 from preprocess.mesh_files.nastran_cards import Card, integer_field, listed_numbers, real_field, text_field
 
-SHELLS = {"CTRIA3": ("shell3", 3), "CQUAD4": ("shell4", 4)}
+SHELLS = {"CTRIA3": ("triangle", 3), "CQUAD4": ("quad", 4), "CTRIA6": ("triangle6", 6), "CQUAD8": ("quad8", 8)}
 PROPERTIES = ("PSHELL", "PBAR", "PBARL")
 ROUNDED, SHEAR = 1e-6, 5 / 6  # of 12I/T³, and TS/T of a plate
 Section = dict[str, Any]
@@ -37,7 +37,7 @@ class Structures:
         """Numbers of the elements and their section, by the name of a set: a property, or a property and orientation of bars."""
         found: dict[str, tuple[list[int], Section]] = {}
         for _, number, owner, _ in self.shells:
-            found.setdefault(f"property {owner}", ([], self._section(owner, "CQUAD4, CTRIA3", ("shell",))))[0].append(number)
+            found.setdefault(f"property {owner}", ([], self._section(owner, ", ".join(SHELLS), ("shell",))))[0].append(number)
         turns: dict[int, list[tuple[float, float, float]]] = {}
         for number, owner, _, orientation in self.beams:
             known = turns.setdefault(owner, [])
@@ -62,10 +62,11 @@ class Structures:
 
 
 def add_shell(found: Structures, card: Card) -> None:
-    """A shell of first order."""
+    """A shell of one thickness."""
     kind, count = SHELLS[card.name]
     number = integer_field(card, 0)
-    _refuse(card, [k for k in range(3 + count, 3 + 2 * count + 5) if _given(card, k)], "its own offset or thickness")
+    own = (10, 11, 12, 13, 15) if count == 8 else range(3 + count, 3 + 2 * count + 5)
+    _refuse(card, [k for k in own if _given(card, k)], "its own offset or thickness")
     found.shells.append((kind, number, integer_field(card, 1, number), [integer_field(card, k) for k in range(2, 2 + count)]))
 
 

@@ -18,7 +18,10 @@ Indices = NDArray[np.int64]
 
 SOLIDS = {element.meshio_name: element.name for element in ELEMENTS.values()}
 LOWER = {"vertex": 0, "line": 1, "line3": 1, "triangle": 2, "triangle6": 2, "triangle7": 2, "quad": 2, "quad8": 2, "quad9": 2}
-STRUCTURES = {"line": "line2", "triangle": "tri3", "quad": "quad4", "beam2": "line2", "shell3": "tri3", "shell4": "quad4"}
+STRUCTURES = {
+    "line": "line2", "line3": "line3", "triangle": "tri3", "quad": "quad4", "triangle6": "tri6", "quad8": "quad8",
+    "truss": "truss2",
+}  # fmt: skip
 SHELLS = ", or read its beams and shells with structural=True"
 SHOWN = 5
 
@@ -121,7 +124,7 @@ def _check_types(path: Path, cells: Iterable[Cells], structural: bool) -> None:
     unknown = {name: count for name, count in found.items() if name not in known}
     if unknown:
         remedy = (
-            "use shells and beams of first order"
+            f"use {', '.join(STRUCTURES)} cells"
             if structural and set(unknown) <= set(LOWER)
             else f"remesh with {', '.join(ELEMENTS)}"
         )

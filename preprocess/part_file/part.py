@@ -59,7 +59,7 @@ from preprocess.fe.interfaces import Interface
 from preprocess.fe.material import Material
 from preprocess.fe.model import FEModel
 from preprocess.fe.point_mass import PointMass
-from preprocess.fe.sections import Section
+from preprocess.fe.section import Section
 from preprocess.formats.importers import read_model
 from preprocess.mesh.mesh import Mesh
 from preprocess.mesh_files.read import read_mesh

@@ -17,7 +17,8 @@ from preprocess.body.stress import SURFACE_STRESS, Stress
 from preprocess.elements.formulation import Formulation
 from preprocess.fe.material import MATERIALS, Material
 from preprocess.fe.point_mass import PointMass
-from preprocess.fe.sections import SECTIONS, Section
+from preprocess.fe.section import Section
+from preprocess.fe.sections import SECTIONS
 from preprocess.inputs.arguments import checked_arguments
 from preprocess.part_file.part import FORMAT, OPTIONS, TABLES, Matrices, Options, Part
 from preprocess.part_file.records import Files, as_table, key_problems, problem_at, read_kind, read_record
@@ -158,6 +159,8 @@ def _sections(table: Mapping[str, Any], one: Callable[..., Any], named: Callable
 
 
 def _section_of(given: Any, files: Files) -> Section:
+    if isinstance(given, Mapping) and isinstance(given.get("materials"), list):
+        given = {**given, "materials": tuple(_material(each, files) for each in given["materials"])}
     return read_kind(SECTIONS, given, "shell", files)
 
 

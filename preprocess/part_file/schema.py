@@ -64,7 +64,7 @@ def record(cls: type, more: Schema | None = None, *, kind: str = "") -> Schema:
     hints = typing.get_type_hints(cls)
     names = [name for name in field_names(cls) if not (more and name == "where")]
     more = more if "where" in field_names(cls) else None
-    properties = {name: NUMBERS if is_array(hints[name]) else type_adapter(hints[name]).json_schema() for name in names}
+    properties = {name: _value(name, hints[name]) for name in names}
     required = [name for name in required_names(cls) if name in names]
     one = {"oneOf": [{"required": [key]} for key in ("set", "point", "plane")]} if more else {}
     return {
@@ -72,6 +72,12 @@ def record(cls: type, more: Schema | None = None, *, kind: str = "") -> Schema:
         "properties": {**({"kind": {"const": kind}} if kind else {}), **properties, **(more or {})}, "required": required,
         "additionalProperties": False, **one,
     }  # fmt: skip
+
+
+def _value(name: str, hint: Any) -> Schema:
+    if name == "materials":
+        return {"type": "array", "items": one_of_kinds(MATERIALS, "isotropic")}
+    return NUMBERS if is_array(hint) else type_adapter(hint).json_schema()
 
 
 def _named(table: Schema) -> Schema:

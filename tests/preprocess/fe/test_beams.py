@@ -4,6 +4,8 @@ Sources: NAFEMS, The Standard NAFEMS Benchmarks, TNSB rev. 3 (1990), FV2, FV4, F
 (rotating beams); Timoshenko and Gere, Theory of Elastic Stability (1961), sections 2.2, 6.2 (buckling).
 """
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -28,15 +30,18 @@ SECTIONS = {
 }
 
 
-def line(points, *, cells=None, sets=None):
+def line(points, *, cells=None, sets=None, kind="line2"):
     points = np.asarray(points, dtype=float)
+    if kind == "line3":
+        first = np.arange(0, len(points) - 2, 2)
+        cells = np.column_stack([first, first + 2, first + 1])
     cells = np.column_stack([np.arange(len(points) - 1), np.arange(1, len(points))]) if cells is None else cells
     sets = {"root": [0], "tip": [len(points) - 1]} if sets is None else sets
-    return pp.Mesh.from_arrays(points, {"line2": cells}, node_sets=sets)
+    return pp.Mesh.from_arrays(points, {kind: cells}, node_sets=sets)
 
 
-def straight(n=8, length=1.0, along=SKEW):
-    return line(np.linspace(0, length, n + 1)[:, None] * np.asarray(along))
+def straight(n=8, length=1.0, along=SKEW, kind="line2"):
+    return line(np.linspace(0, length, n + 1)[:, None] * np.asarray(along), kind=kind)
 
 
 def held(fe, dofs):
@@ -58,11 +63,11 @@ def test_every_section_is_tried():
 
 
 @pytest.mark.parametrize("name", SECTIONS)
-@pytest.mark.parametrize("n", [1, 3])
-def test_tip_compliance_is_exact(name, n):
+@pytest.mark.parametrize(("kind", "n"), [("line2", 1), ("line2", 3), ("line3", 2), ("line3", 6)])
+def test_tip_compliance_is_exact(name, kind, n):
     """u = L/EA, L³/3EI + L/kGA, θ = L/GJ, L/EI, coupled by L²/2EI, whatever the number of elements."""
-    fe, data = pp.assemble(straight(n), STEEL, sections=SECTIONS[name]), SECTIONS[name].data(NU)
-    axes, six, G = fe.structures[0].axes[0], fe.freedoms.six(np.array([0, n])), E / (2 * (1 + NU))
+    fe, data = pp.assemble(straight(n, kind=kind), STEEL, sections=SECTIONS[name]), SECTIONS[name].data(NU)
+    axes, six, G = fe.structures[0].local_axes(0.0)[0], fe.freedoms.six(np.array([0, n])), E / (2 * (1 + NU))
     turned = np.kron(np.eye(2), axes)
     loads = np.zeros((fe.freedoms.size, 6))
     loads[six[1]] = turned.T
@@ -78,16 +83,72 @@ def test_tip_compliance_is_exact(name, n):
 
 
 @pytest.mark.parametrize("name", SECTIONS)
-def test_mass_and_inertia_are_those_of_the_solid_bar(name):
+@pytest.mark.parametrize(("kind", "n"), [("line2", 3), ("line3", 4)])
+def test_mass_and_inertia_are_those_of_the_solid_bar(name, kind, n):
     """Mass ρAl and the central inertia of a prism: ρ l (Iy + Iz) about the axis, m l²/12 + ρ l I across it."""
     section, data, length = SECTIONS[name], SECTIONS[name].data(NU), 0.7
-    fe = pp.assemble(straight(3, length), STEEL, sections=section)
+    fe = pp.assemble(straight(n, length, kind=kind), STEEL, sections=section)
     body = pp.reduce(fe, interfaces={"root": pp.Rigid("root")}, reference="root", method=pp.CraigBampton(modes=3))
     m = RHO * data.A * length
     assert body.mass == pytest.approx(m, rel=1e-12)
     across = m * length**2 / 12
     expected = np.sort([RHO * length * (data.Iy + data.Iz), across + RHO * length * data.Iy, across + RHO * length * data.Iz])
     np.testing.assert_allclose(np.linalg.eigvalsh(central_inertia(body)), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("kind", "n"), [("line2", 16), ("line3", 12)])
+@pytest.mark.parametrize(("load", "expected"), [((1, 0, 0), 0.08734), ((0, 0, 1), 0.5022)])
+def test_a_curved_beam_bends_as_macneal_and_harder_state(kind, n, load, expected):
+    """Quarter circle, radii 4.12 and 4.32, thickness 0.1, unit force at its end in its plane and across it (1985, table 7)."""
+    angle = np.linspace(0, np.pi / 2, n + 1)
+    mesh = line(4.22 * np.column_stack([np.sin(angle), np.cos(angle), 0 * angle]), kind=kind)
+    section = pp.RectangularSection(0.1, 0.2, orientation=UP)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pp.PreprocessWarning)  # of units
+        fe = pp.assemble(mesh, pp.Isotropic(E=1e7, nu=0.25, rho=1.0), sections=section)
+    root, tip = fe.freedoms.six(np.array([0, n]))
+    f = np.zeros(fe.freedoms.size)
+    f[tip[:3]] = load
+    assert f @ static(fe, f, root)[:, 0] == pytest.approx(expected, rel=0.015)
+
+
+def test_beams_with_three_nodes_have_six_rigid_motions_and_no_other():
+    points = np.array([[0.0, 0, 0], [0.4, 0.1, 0.0], [0.9, 0.15, 0.1], [1.2, 0.4, 0.1], [1.4, 0.8, 0.3]])
+    aside = pp.RectangularSection(0.03, 0.02, orientation=UP, offset=(0.01, -0.02))
+    fe = pp.assemble(line(points, kind="line3"), STEEL, sections=aside)
+    R, values = fe.rigid_motion(np.array([0.3, 0.2, -0.1])), np.linalg.eigvalsh(fe.K.toarray())
+    assert np.abs(fe.K @ R).max() < 1e-10 * np.abs(fe.K.data).max()
+    assert values[5] < 1e-9 * values[6]
+
+
+def test_a_truss_of_three_bars():
+    """Bars at 45°, 90°, 135° to one node (Timoshenko): the middle force is F/(1 + 2 cos³ 45°); the nodes have no rotation."""
+    nodes, bars = [(0, 0, 0), (-1, 1, 0), (0, 1, 0), (1, 1, 0)], [(0, 1), (0, 2), (0, 3)]
+    fe = pp.assemble(pp.Mesh.from_arrays(nodes, {"truss2": bars}), STEEL, sections=pp.TrussSection(1e-4))
+    assert fe.K.shape == (12, 12)
+    assert fe.mass == pytest.approx(RHO * 1e-4 * (1 + 2 * np.sqrt(2)), rel=1e-12)
+    f = np.zeros(12)
+    f[1] = -1000.0
+    u = static(fe, f, np.array([2, *range(3, 12)]))
+    trusses = fe.structures[0]
+    stress = (trusses.stress() @ trusses.of_elements(u)[:, None])[:, 0, :, 0]
+    assert stress[1, 1] * 1e-4 == pytest.approx(1000 / (1 + 2 * np.cos(np.pi / 4) ** 3), rel=1e-12)
+    assert np.abs(fe.K @ fe.rigid_motion(np.zeros(3))).max() < 1e-9 * np.abs(fe.K.data).max()
+
+
+def test_a_stretched_truss_is_a_string():
+    """Frequencies √(N/ρA)/2L of a chain of bars under the tension N, across it."""
+    n, N = 40, 1e4
+    mesh = pp.Mesh.from_arrays(
+        np.linspace(0, 1, n + 1)[:, None] * [1.0, 0, 0], {"truss2": np.stack([np.arange(n), np.arange(1, n + 1)], 1)}
+    )
+    fe = pp.assemble(mesh, STEEL, sections=pp.TrussSection(1e-4))
+    u = np.zeros((fe.freedoms.size, 1))
+    u[0::3, 0] = N / (E * 1e-4) * mesh.nodes[:, 0]
+    across = 3 * np.arange(1, n) + 2
+    K0 = fe.structures[0].initial_stress_stiffness(u, np.eye(fe.freedoms.size)[:, across])[0]
+    omega2 = scipy.linalg.eigh(K0, fe.M[across][:, across].toarray(), eigvals_only=True)
+    np.testing.assert_allclose(np.sqrt(omega2[:3]) / np.pi, np.sqrt(N / (RHO * 1e-4)) * np.arange(1, 4), rtol=3e-3)
 
 
 def test_rectangular_torsion_constant_is_that_of_roark():

@@ -15,7 +15,8 @@ from flexmbs.errors import InputError
 from preprocess.fe.connections import CONNECTIONS, Connection
 from preprocess.fe.interfaces import INTERFACES
 from preprocess.fe.material import MATERIALS
-from preprocess.fe.sections import SECTIONS, Section
+from preprocess.fe.section import Section
+from preprocess.fe.sections import SECTIONS
 from preprocess.part_file import read_part
 from preprocess.reduction import REDUCTIONS, Reduction
 
@@ -45,6 +46,10 @@ MATERIAL_TABLES: list[tuple[str, Any]] = [
     (
         'kind = "orthotropic"\nE = [1.4e11, 1e10, 1e10]\nnu = [0.3, 0.3, 0.4]\nG = [5e9, 5e9, 3.5e9]\nrho = 1600\n' + TURNED_TEXT,
         pp.Orthotropic(E=(1.4e11, 1e10, 1e10), nu=(0.3, 0.3, 0.4), G=(5e9, 5e9, 3.5e9), rho=1600.0, axes=TURNED),
+    ),
+    (
+        f'kind = "anisotropic"\nC = {(1e10 * np.eye(6)).tolist()}\nrho = 1600\n{TURNED_TEXT}',
+        pp.Anisotropic(C=1e10 * np.eye(6), rho=1600.0, axes=TURNED),
     ),
 ]
 INTERFACE_TABLES: list[tuple[str, Any]] = [
@@ -119,6 +124,15 @@ def test_connections(text: str, expected: Connection, tmp_path: Path) -> None:
 
 SECTION_TABLES: list[tuple[str, Section]] = [
     ("thickness = 0.002\noffset = 0.001", pp.ShellSection(0.002, offset=0.001)),
+    (
+        'kind = "laminate"\nplies = [[0.001, 0], [0.002, 45]]\norientation = [0, 0, 1]\n'
+        'materials = [{ E = 7e10, nu = 0.33, rho = 2700 }, { E = 2e11, nu = 0.3, rho = 7800 }]',
+        pp.LaminateSection(
+            ((0.001, 0.0), (0.002, 45.0)), orientation=UP,
+            materials=(pp.Isotropic(E=7e10, nu=0.33, rho=2700.0), pp.Isotropic(E=2e11, nu=0.3, rho=7800.0)),
+        ),
+    ),
+    ('kind = "truss"\narea = 1e-4', pp.TrussSection(1e-4)),
     ('kind = "tubular"\ndiameter = 0.05\nthickness = 0.002', pp.TubularSection(0.05, 0.002)),
     ('kind = "circular"\ndiameter = 0.05\noffset = [0.01, 0.0]', pp.CircularSection(0.05, offset=(0.01, 0.0))),
     ('kind = "rectangular"\nheight = 0.05\nwidth = 0.02\norientation = [0, 0, 1]',

@@ -1,0 +1,56 @@
+"""Beams with three nodes, straight or curved: position, displacement and rotation are quadratic.
+
+    x = Σ N_a (x_a + Rᵀ_a o),    u = Σ N_a (u_a + θ_a × Rᵀ_a o),    θ = Σ N_a θ_a
+
+with o the offset of the centroid in the local axes R_a of each node. Strains at two Gauss stations do not lock, and no motion but
+the rigid ones is free of them.
+
+Source: Hughes, The Finite Element Method, section 5.4 (reduced integration of Timoshenko beams).
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+
+from preprocess.fe.beams import Beams, Station
+from preprocess.fe.structure import Array, cross_matrix
+
+
+def _functions(s: float) -> tuple[Array, Array]:
+    """N (3,) of the ends and the middle, and their derivatives."""
+    return np.array([(1 - s) * (1 - 2 * s), s * (2 * s - 1), 4 * s * (1 - s)]), np.array([4 * s - 3, 4 * s - 1, 4 - 8 * s])
+
+
+@dataclass(frozen=True, eq=False)
+class CurvedBeams(Beams):
+    """Beams with three nodes: the ends and the middle."""
+
+    @functools.cached_property
+    def _shifts(self) -> Array:
+        """Centroids from the nodes (ne, 3, 3)."""
+        return np.stack([self._offset @ self._axes_along(self._tangent(self.x, s)[0]) for s in (0.0, 1.0, 0.5)], axis=1)
+
+    @staticmethod
+    def _tangent(x: Array, s: float) -> tuple[Array, Array]:
+        """Unit tangents (ne, 3) and length per s (ne,) of the line through x (ne, 3, 3)."""
+        d = np.einsum("a,eac->ec", _functions(s)[1], x)
+        length = np.linalg.norm(d, axis=1)
+        return d / length[:, None], length
+
+    def _station(self, s: float) -> Station:
+        centroids = self.x + self._shifts
+        along, length = self._tangent(centroids, s)
+        axes, (N, dN) = self._axes_along(along), _functions(s)
+        value, slope = (self._interpolated(factors, axes) for factors in (N, dN))
+        return Station(axes, np.einsum("a,eac->ec", N, centroids), value, slope / length[:, None, None], length)
+
+    def _interpolated(self, factors: Array, axes: Array) -> Array:
+        """Σ factors_a of displacement and rotation of the centroids in local axes (ne, 6, 18)."""
+        found = np.zeros((len(self.ids), 6, 3, 6))
+        for a, factor in enumerate(factors):
+            found[:, :3, a, :3] = found[:, 3:, a, 3:] = factor * axes
+            found[:, :3, a, 3:] = -factor * axes @ cross_matrix(self._shifts[:, a])
+        return found.reshape(len(self.ids), 6, 18)

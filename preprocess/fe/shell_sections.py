@@ -1,0 +1,233 @@
+"""Sections of shells: of one material, or laminates of plies.
+
+The stiffness of a laminate is that of its plies, integrated through the thickness: A = Σ Q̄_k t_k, B = Σ Q̄_k t_k z_k,
+D = Σ Q̄_k (t_k z_k² + t_k³/12). Its transverse shear has in each of both directions the shear correction
+
+    k = 1/(Σ_k G_k t_k ∫ f²/G dz),    f(z) = ∫_z E (z − z₀) dz/∫ E (z − z₀)² dz,
+
+with f the shear stress of unit shear force that balances the bending stress in that direction; 5/6 for one material.
+
+Source: Jones, Mechanics of Composite Materials, section 4.2; Whitney, J. Appl. Mech. 40 (1973) 302 (shear correction).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from flexmbs.errors import InputError, shown
+from preprocess.fe.material import Anisotropic, Isotropic, Material, Orthotropic
+from preprocess.fe.nodal_stress import elasticity
+from preprocess.fe.section import Section
+from preprocess.fe.structure import rotated_stress
+from preprocess.inputs.arguments import checked_arguments, floats, number, vector
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+SHEAR = 5 / 6
+GAUSS = (-1.0 / np.sqrt(3.0), 1.0 / np.sqrt(3.0))
+SHEAR_POINTS, SHEAR_WEIGHTS = np.polynomial.legendre.leggauss(3)
+STRAINED = [0, 1, 3, 5, 4]  # strains 11, 22, 12, 13, 23 in the order xx yy zz xy yz zx
+
+
+class Layer(NamedTuple):
+    """A surface within the shell at ζ from −1 to 1, and the share of ∫dζ = 2 that it stands for; density; moduli (5, 5) of the
+    strains 11, 22, 12, 13, 23 in local axes, or None for those of the shell's material with the shear correction."""
+
+    zeta: float
+    weight: float
+    rho: float
+    moduli: Array | None
+    shear: float
+
+
+def with_free_thickness(C: Array, shear: float) -> Array:
+    """D (…, 5, 5) of strains 11, 22, 12, 13, 23 with σ₃₃ = 0 of moduli C (…, 6, 6), order xx yy zz xy yz zx; transverse shear
+    times the correction."""
+    D = C - C[..., :, 2:3] * C[..., 2:3, :] / C[..., 2:3, 2:3]
+    D = D[..., STRAINED, :][..., STRAINED]
+    D[..., 3:, :] *= shear
+    D[..., :3, 3:] *= shear
+    return np.asarray(D)
+
+
+class SurfaceSection(Section):
+    """What shells need of their section; offset: of the middle from the nodes, along the normal."""
+
+    offset: float
+    elements: ClassVar[tuple[str, ...]] = ("tri3", "quad4", "tri6", "quad8")
+
+    @property
+    def first_axis(self) -> ArrayLike | None:
+        """Direction (3,) of the first local axis, to be projected on the surface; None where any will do."""
+        return None
+
+    @abstractmethod
+    def thickness_at(self, numbers: Indices) -> Array:
+        """Thickness (…) at nodes with these numbers."""
+
+    @abstractmethod
+    def layers(self, material: Material) -> tuple[Layer, ...]:
+        """Two in each ply, from the bottom; material: that of the elements."""
+
+    def _check_offset(self) -> None:
+        if not np.isfinite(number(self.offset, "section: offset")):
+            raise InputError(f"section: offset = {self.offset!r}; give a length in m")
+
+
+@checked_arguments
+@dataclass(frozen=True, eq=False)
+class ShellSection(SurfaceSection):
+    """Shell of one material.
+
+    thickness: m.  offset: of its middle from the nodes, along the normal, which is right-handed to the order of the nodes [m].
+    at_nodes: other thicknesses at nodes, rows of node number and thickness [m]; between the nodes they are interpolated.
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> plate = pp.Mesh.from_arrays([(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)], {"quad4": [(0, 1, 2, 3)]})
+    >>> fe = pp.assemble(plate, pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0), sections=pp.ShellSection(0.002))
+    >>> round(fe.mass, 9)  # ρ h A
+    15.7
+    """
+
+    thickness: float
+    _: KW_ONLY
+    offset: float = 0.0
+    at_nodes: Sequence[tuple[int, float]] = ()
+
+    kind = "shell"
+
+    def __post_init__(self) -> None:
+        if not 0 < number(self.thickness, "section: thickness") < np.inf:
+            raise InputError(f"section: thickness = {self.thickness!r}; give a positive length in m")
+        self._check_offset()
+        rows = floats(self.at_nodes, "section: at_nodes").reshape(-1, 2) if len(self.at_nodes) else np.ones((0, 2))
+        if not (rows[:, 1] > 0).all() or (rows[:, 0] % 1 != 0).any():
+            raise InputError("section: at_nodes: give rows of a node number and a positive thickness in m")
+
+    def thickness_at(self, numbers: Indices) -> Array:
+        h = np.full(numbers.shape, float(self.thickness))
+        if len(self.at_nodes):
+            given = np.asarray(self.at_nodes, dtype=float)
+            given = given[np.argsort(given[:, 0], kind="stable")]
+            last = np.searchsorted(given[:, 0], numbers, side="right") - 1
+            found = (last >= 0) & (given[np.maximum(last, 0), 0] == numbers)
+            h[found] = given[last[found], 1]
+        return h
+
+    def layers(self, material: Material) -> tuple[Layer, ...]:
+        return tuple(Layer(zeta, 1.0, material.rho, None, SHEAR) for zeta in GAUSS)
+
+
+@checked_arguments
+@dataclass(frozen=True, eq=False)
+class LaminateSection(SurfaceSection):
+    """Laminate of plies, from the bottom to the top, along the normal.
+
+    plies (n, 2): of each the thickness [m], and the angle of its material's first axis from ``orientation``, about the normal
+    [degrees].
+    orientation (3,): direction in mesh axes, projected on the shell.
+    materials: of each ply, along its own axes; by default all of them of the material of the elements.
+    offset: of the middle of the laminate from the nodes, along the normal [m].
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> ply = pp.Orthotropic(E=(1.35e11, 1e10, 1e10), nu=(0.3, 0.3, 0.4), G=(5e9, 5e9, 3.5e9), rho=1600.0)
+    >>> cross = pp.LaminateSection([(1e-3, 0.0), (1e-3, 90.0)], orientation=(1, 0, 0))
+    >>> plate = pp.Mesh.from_arrays([(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)], {"quad4": [(0, 1, 2, 3)]})
+    >>> round(pp.assemble(plate, ply, sections=cross).mass, 9)
+    3.2
+    >>> A, B, D = cross.stiffnesses(ply)
+    >>> round(B[0, 0].item() / 1e3, 1)  # kN: it bends when it is stretched
+    -62.9
+    """
+
+    plies: Sequence[tuple[float, float]]
+    _: KW_ONLY
+    orientation: ArrayLike
+    materials: tuple[Isotropic | Orthotropic | Anisotropic, ...] | None = None
+    offset: float = 0.0
+
+    kind = "laminate"
+
+    def __post_init__(self) -> None:
+        rows = floats(self.plies, "section: plies")
+        if rows.ndim != 2 or rows.shape[1:] != (2,) or not len(rows) or not (rows[:, 0] > 0).all():
+            raise InputError(f"section: plies: {shown(self.plies)}; give rows of thickness in m and angle in degrees")
+        if self.materials is not None and len(self.materials) != len(rows):
+            raise InputError(f"section: materials: {len(self.materials)} given for {len(rows)} plies; give one for each")
+        if not np.linalg.norm(vector(self.orientation, "section: orientation")) > 0:
+            raise InputError("section: orientation: has zero length; give the direction of the first axis")
+        self._check_offset()
+
+    @property
+    def first_axis(self) -> ArrayLike:
+        return self.orientation
+
+    @property
+    def thickness(self) -> float:
+        """Of the laminate."""
+        return float(np.asarray(self.plies, dtype=float)[:, 0].sum())
+
+    def thickness_at(self, numbers: Indices) -> Array:
+        return np.full(numbers.shape, self.thickness)
+
+    def _plies(self, material: Material) -> list[tuple[float, Material, Array]]:
+        """Thickness, material and moduli (6, 6) in laminate axes of each ply."""
+        found = []
+        for k, (thickness, angle) in enumerate(np.asarray(self.plies, dtype=float)):
+            own = material if self.materials is None else self.materials[k]
+            c, s = np.cos(np.radians(angle)), np.sin(np.radians(angle))
+            T = rotated_stress(np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]]))
+            found.append((float(thickness), own, T @ elasticity(own) @ T.T))
+        return found
+
+    def layers(self, material: Material) -> tuple[Layer, ...]:
+        plies, h, bottom, found = self._plies(material), self.thickness, -1.0, []
+        shear = np.sqrt(shear_corrections([(t, with_free_thickness(C, 1.0)) for t, _, C in plies]))
+        for thickness, own, C in plies:
+            share = thickness / h
+            D = with_free_thickness(C, 1.0)
+            D[3:, 3:] *= np.outer(shear, shear)
+            found += [Layer(bottom + share * (1 + place), share, own.rho, D, 1.0) for place in GAUSS]
+            bottom += 2 * share
+        return tuple(found)
+
+    def stiffnesses(self, material: Material) -> tuple[Array, Array, Array]:
+        """A, B and D (3, 3) of membrane strains and curvatures 11, 22, 12 about the middle, in laminate axes.
+
+        material: of plies without their own."""
+        A, B, D = np.zeros((3, 3, 3))
+        for layer in self.layers(material):
+            assert layer.moduli is not None
+            Q, w, z = layer.moduli[:3, :3], 0.5 * layer.weight * self.thickness, 0.5 * layer.zeta * self.thickness
+            A, B, D = A + w * Q, B + w * z * Q, D + w * z**2 * Q
+        return A, B, D
+
+
+def shear_corrections(plies: Sequence[tuple[float, Array]]) -> Array:
+    """Correction factors (2,) of the shear 13 and 23 for plies of a thickness and moduli (5, 5), from the bottom."""
+    edges = np.cumsum([0.0, *(t for t, _ in plies)])
+    found = []
+    for axis, shear in ((0, 3), (1, 4)):
+        E, G = (np.array([D[k, k] for _, D in plies]) for k in (axis, shear))
+        neutral = float((E * (edges[1:] ** 2 - edges[:-1] ** 2)).sum() / (2 * (E * np.diff(edges)).sum()))
+        z = edges - neutral
+        bending = float((E * (z[1:] ** 3 - z[:-1] ** 3)).sum() / 3)
+        below, work = 0.0, 0.0
+        for k in range(len(plies)):
+            places = z[k] + 0.5 * (z[k + 1] - z[k]) * (1 + SHEAR_POINTS)
+            f = below - 0.5 * E[k] * (places**2 - z[k] ** 2)
+            work += float(f**2 @ SHEAR_WEIGHTS) * 0.5 * (z[k + 1] - z[k]) / G[k]
+            below -= 0.5 * E[k] * (z[k + 1] ** 2 - z[k] ** 2)
+        found.append(bending**2 / (work * float((G * np.diff(edges)).sum())))
+    return np.array(found)

@@ -1,0 +1,48 @@
+"""Section of trusses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.errors import InputError
+from preprocess.fe.section import Section
+from preprocess.inputs.arguments import checked_arguments, number
+
+CORNERS = 8  # of the drawn outline
+
+
+@checked_arguments
+@dataclass(frozen=True, eq=False)
+class TrussSection(Section):
+    """Section of trusses, which transmit forces along their axis only.
+
+    area: m².
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> nodes, bars = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], [(0, 1), (0, 2), (0, 3), (1, 2), (2, 3), (3, 1)]
+    >>> frame = pp.Mesh.from_arrays(nodes, {"truss2": bars})
+    >>> fe = pp.assemble(frame, pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0), sections=pp.TrussSection(1e-4))
+    >>> fe.K.shape, round(fe.mass, 3)  # no rotations; ρ A times the length 3 + 3 √2
+    ((12, 12), 5.685)
+    """
+
+    area: float
+
+    kind = "truss"
+    elements: ClassVar[tuple[str, ...]] = ("truss2",)
+
+    def __post_init__(self) -> None:
+        if not 0 < number(self.area, "section: area") < np.inf:
+            raise InputError(f"section: area = {self.area!r}; give a positive area in m²")
+
+    @property
+    def outline(self) -> NDArray[np.float64]:
+        """Points (m, 2) of the circle of this area."""
+        angle = 2 * np.pi * np.arange(CORNERS) / CORNERS
+        return np.asarray(np.sqrt(float(self.area) / np.pi) * np.column_stack([np.cos(angle), np.sin(angle)]))

@@ -1,0 +1,85 @@
+"""Trusses: bars that transmit forces along their axis only; their nodes have no rotation.
+
+K = EA/L t tᵀ of the elongation t·(u₂ − u₁),    mass at two Gauss stations: the consistent one.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from preprocess.fe.structure import Array, ElementPoints, Indices, Structure, quadratic_form, rotated_stress
+from preprocess.fe.truss_section import TrussSection
+
+STATIONS = 0.5 * (1 + np.array([-1.0, 1.0]) / np.sqrt(3.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Trusses(Structure):
+    """Trusses of one section and material."""
+
+    section: TrussSection = field(kw_only=True)
+    rotates = False
+
+    @property
+    def dofs(self) -> Indices:
+        return (3 * self.connectivity[..., None] + np.arange(3)).reshape(len(self.connectivity), 6)
+
+    @functools.cached_property
+    def _length(self) -> Array:
+        return np.linalg.norm(self.x[:, 1] - self.x[:, 0], axis=1)
+
+    @functools.cached_property
+    def axes(self) -> Array:
+        """Local axes as rows (ne, 3, 3): along the bar, and two across it."""
+        along = (self.x[:, 1] - self.x[:, 0]) / self._length[:, None]
+        y = np.cross(along, np.eye(3)[np.abs(along).argmin(axis=1)])
+        y = y / np.linalg.norm(y, axis=1)[:, None]
+        return np.stack([along, y, np.cross(along, y)], axis=1)
+
+    @functools.cached_property
+    def _force(self) -> Array:
+        """N (ne, 6) per degree of freedom."""
+        E = 1 / np.linalg.inv(np.asarray(self.material.elasticity, dtype=float))[0, 0]
+        t = self.axes[:, 0] * (E * float(self.section.area) / self._length)[:, None]
+        return np.hstack([-t, t])
+
+    def stiffness(self) -> Array:
+        t = np.hstack([-self.axes[:, 0], self.axes[:, 0]])
+        return t[:, :, None] * self._force[:, None, :]
+
+    def _points(self, s: float, r: Array) -> ElementPoints:
+        """Points r (p, 2) across the bar at s."""
+        motion = np.hstack([(1 - s) * np.eye(3), s * np.eye(3)])
+        centre = (1 - s) * self.x[:, 0] + s * self.x[:, 1]
+        places = centre[:, None] + np.column_stack([np.zeros(len(r)), r]) @ self.axes
+        return ElementPoints(places, np.broadcast_to(motion, (*places.shape, 6)))
+
+    def mass_points(self) -> tuple[ElementPoints, Array]:
+        found = [self._points(s, np.zeros((1, 2))) for s in STATIONS]
+        mass = 0.5 * self.material.rho * float(self.section.area) * self._length
+        return ElementPoints(*(np.concatenate(each, axis=1) for each in zip(*found))), np.tile(mass[:, None], 2)
+
+    def skin(self) -> tuple[ElementPoints, Indices]:
+        outline = self.section.outline
+        m, k = len(outline), np.arange(len(outline))
+        ends = [self._points(s, outline) for s in (0.0, 1.0)]
+        after = (k + 1) % m
+        sides = np.concatenate([np.column_stack([k, after, m + k]), np.column_stack([after, m + after, m + k])])
+        return ElementPoints(*(np.concatenate(each, axis=1) for each in zip(*ends))), sides
+
+    def stress(self) -> Array:
+        local = np.zeros((len(self.ids), 6, 6))
+        local[:, 0] = self._force / float(self.section.area)
+        found = rotated_stress(self.axes) @ local
+        return np.repeat(found[:, None], 2 * len(self.section.outline), axis=1)
+
+    def initial_stress_stiffness(self, displacements: Array, shapes: Array) -> Array:
+        u, phi = self.of_elements(displacements), self.of_elements(shapes)
+        N = np.einsum("en,enk->ek", self._force, u)
+        K0 = np.zeros((u.shape[2], phi.shape[2], phi.shape[2]))
+        for change in np.moveaxis(phi[:, 3:] - phi[:, :3], 1, 0):
+            K0 += quadratic_form(N / self._length[:, None], change, change)
+        return K0
