@@ -14,6 +14,7 @@ from flexmbs.flexible_body.parts import FlexibleFrame, FloatArray, GeometricStif
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.flexible_body.stress import StressModes
 from preprocess.body.body_modes import BodyModes, body_modes
+from preprocess.body.certified import certificate_facts, choice, request_of
 from preprocess.body.damping import Damping, damping_matrix, damping_ratios
 from preprocess.body.geometric_stiffness import reduced_geometric_stiffness
 from preprocess.body.prestress import Prestress, prestressed
@@ -29,7 +30,7 @@ from preprocess.fe.interfaces import BoundInterface, Interface, bind_interfaces
 from preprocess.fe.model import FEModel
 from preprocess.inputs.arguments import checked_arguments, flag, instance
 from preprocess.mesh.mesh import Mesh
-from preprocess.reduction import Basis, CraigBampton, Progress, Reduction
+from preprocess.reduction import Basis, Progress, Reduction
 from preprocess.reduction.accuracy import accuracy
 from preprocess.reduction.independent import ElasticShapes, elastic_shapes
 from preprocess.reduction.statics import InterfaceStatics
@@ -53,6 +54,8 @@ def reduce(
     *,
     interfaces: Mapping[str, Interface],
     method: Reduction | None = None,
+    band: float | None = None,
+    tolerance: float | None = None,
     reference: str | Reference,
     damping: Damping = 0.0,
     prestress: Prestress | None = None,
@@ -67,6 +70,10 @@ def reduce(
 
     part: a mesh, or a finite-element model that is assembled already.  material: of a mesh, one or by element set.
     interfaces: where joints and forces are attached, by name.  method: default ``CraigBampton(modes=12)``.
+    band: frequency [Hz] up to which the errors against the finite-element model are proved to be at most ``tolerance``: of every
+    frequency, free and with each interface held, and of the interface transfer functions. Without a method the result is the
+    smallest such basis of Craig–Bampton's and Rubin's; the bounds go into the provenance ("certificate: …").
+    tolerance: relative error of the frequencies, default 1e-3; a transfer function may be off as much as such an error causes.
     reference: reference condition of the body frame: an interface's name (attached to its frame), "mean axes" or "principal axes"
     (at the centre of mass), "chord" (between the body's two interfaces), "node 17", or a `Reference`.
     damping: modal ratios ζ, one, one per mode, or a function of the frequency in Hz.
@@ -79,7 +86,7 @@ def reduce(
     progress: called with (step, 0.0 … 1.0).
     The modes are mass-normalised, K_ff = diag(ω²), D_ff = diag(2ζω); a Craig–Bampton reduction with n normal modes and k
     interfaces has nf = n + 6k − 6 of them.
-    Raises InputError for invalid input, SolverError when the modes do not converge.
+    Raises InputError for invalid input and for a tolerance that is not proved, SolverError when the modes do not converge.
 
     Examples
     --------
@@ -94,6 +101,7 @@ def reduce(
     >>> round(float(bar.mass), 3), bar.nf
     (1.256, 4)
     """
+    request = request_of(band, tolerance, prestressed=prestress is not None)
     _check_options(
         {"stiffening": stiffening, "estimate": estimate, "inertia_loads": inertia_loads},
         {"progress": progress, "method": method, "name": name, "stress": stress, "prestress": prestress},
@@ -103,12 +111,11 @@ def reduce(
     fe = _model(part, material)
     bound = bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms)
     rule = reference_of(reference, [interface.name for interface in bound])
-    chosen = method or CraigBampton(modes=12)
     steps("factorize", 0.0)
     statics = InterfaceStatics(fe, bound)
     steps("constraint modes", 0.0)
     rigid = rigid_body_modes(statics)
-    basis = chosen.basis(statics, steps)
+    chosen, basis, proof = choice(method, request, statics, steps)
     if inertia_loads:
         basis = _with_inertia_loads(basis, statics)
     steps("reference condition", 0.8)
@@ -119,7 +126,10 @@ def reduce(
     ratio = damping_ratios(damping, modal.modes.omega / (2 * np.pi))
     geometric = _geometric(statics, modal, steps) if stiffening and fe.has_elements else None
     recovered = _stress(statics, modal, prestress, stress, steps)
-    found = _accuracy(statics, basis, elastic, steps) if estimate else {}
+    found = _accuracy(statics, basis, elastic, steps) if estimate and request is None else {}
+    if request is not None:
+        steps("certificate", 0.98)
+        found = certificate_facts(statics, elastic.shapes, request, proof)
     steps("done", 1.0)
     origin = provenance(fe, bound, basis, elastic, chosen, rule)
     return FlexibleBodyData(
@@ -130,7 +140,7 @@ def reduce(
         frames={interface.name: _frame(interface, E, modal.modes) for interface, E in zip(bound, modal.motion)},
         modes=_table(modal.modes, basis, ratio, integrals),
         surface=_surface(fe, modal),
-        provenance=origin | rigid._asdict() | found | steps.times,
+        provenance={**origin, **rigid._asdict(), **found, **steps.times},
         geometric=geometric,
         stress=recovered,
     )
@@ -229,7 +239,7 @@ class _Steps:
             self._progress(step, fraction)
 
 
-def _accuracy(statics: InterfaceStatics, basis: Basis, elastic: ElasticShapes, steps: _Steps) -> dict[str, str | float]:
+def _accuracy(statics: InterfaceStatics, basis: Basis, elastic: ElasticShapes, steps: _Steps) -> Mapping[str, str | float]:
     """Estimated errors up to the band of the basis, or half its highest normal frequency if it has none."""
     steps("error estimates", 0.98)
     band = basis.band or 0.5 * float(basis.normal_frequencies.max(initial=0.0))

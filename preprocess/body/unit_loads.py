@@ -68,7 +68,7 @@ class BodyLoads:
         taken = reactions(rule, statics, loads)
         displacements = referenced_response(rule, statics, loads, self._held)
         displacements[:, np.abs(loads - taken).max(axis=0) < ROUND_OFF * np.abs(loads).max(axis=0)] = 0.0
-        names = (*_inertial_names(), *_interface_names(interfaces))
+        names = (*inertial_names(), *_interface_names(interfaces))
         return UnitLoads(names, loads, displacements, -taken if rule.inertial else None)
 
 
@@ -96,7 +96,8 @@ def _centripetal(x: FloatArray, a: int, b: int) -> FloatArray:
     return field
 
 
-def _inertial_names() -> list[str]:
+def inertial_names() -> list[str]:
+    """Names of the twelve inertia loads."""
     names = [f"{kind} {axis}" for kind in ("acceleration", "angular acceleration") for axis in AXES]
     return names + [f"angular velocity {AXES[a]}{AXES[b]}" for a, b in PRODUCTS]
 

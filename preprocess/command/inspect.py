@@ -87,8 +87,11 @@ def described(data: FlexibleBodyData) -> str:
 
 
 def _errors(data: FlexibleBodyData) -> list[str]:
-    """The largest estimated errors against the finite-element model, in a line of text."""
+    """The largest errors, proved or estimated, against the finite-element model, in a line of text."""
     facts = data.provenance
+    if "certificate: band [Hz]" in facts:
+        found = [f"{what} {facts[f'certificate: {what}']:.2g}" for what in ("frequencies", "transfer functions")]
+        return [f"largest relative errors, proved up to {facts['certificate: band [Hz]']:.6g} Hz: {', '.join(found)}"]
     if "accuracy: band [Hz]" not in facts:
         return []
     found = [f"{what} {facts[key]:.2g}" for what in ("frequencies", "compliance") if (key := f"accuracy: {what}") in facts]

@@ -97,6 +97,8 @@ class Options:
     lumped: bool = False
     allow_large: bool = False
     damping: float | tuple[float, ...] = 0.0
+    band: float | None = None
+    tolerance: float | None = None
     stiffening: bool = True
     estimate: bool = True
     inertia_loads: bool = False
@@ -150,7 +152,7 @@ class Part:
     matrices: Matrices | None
     material: Material | Mapping[str, Material]
     interfaces: Mapping[str, Interface]
-    method: Reduction
+    method: Reduction | None
     point_masses: Mapping[str, PointMass]
     connections: Mapping[str, Connection]
     sections: Section | Mapping[str, Section] | None
@@ -208,7 +210,8 @@ class Part:
         }
         with self.located():
             data = reduce(
-                fe, interfaces=self.interfaces, method=self.method, reference=options.reference, damping=options.damping,
+                fe, interfaces=self.interfaces, method=self.method, reference=options.reference, band=options.band,
+                tolerance=options.tolerance, damping=options.damping,
                 stiffening=options.stiffening, stress=self.stress, prestress=self.prestress, estimate=options.estimate,
                 inertia_loads=options.inertia_loads, name=options.name, progress=progress,
             )  # fmt: skip

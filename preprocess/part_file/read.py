@@ -23,7 +23,7 @@ from preprocess.inputs.arguments import checked_arguments
 from preprocess.part_file.part import FORMAT, OPTIONS, TABLES, Matrices, Options, Part
 from preprocess.part_file.records import Files, as_table, key_problems, problem_at, read_kind, read_record
 from preprocess.part_file.regions import read_connection, read_interface, read_with_region
-from preprocess.reduction import REDUCTIONS, Reduction
+from preprocess.reduction import REDUCTIONS, CraigBampton, Reduction
 
 OF_MESH = (
     "mesh",
@@ -89,7 +89,7 @@ def part_of(document: Document, *, allow_outside: bool) -> Part:
         matrices=one("matrices", table["matrices"], _matrices) if "matrices" in table else None,
         material=named("materials", _material) if "materials" in table else one("material", table.get("material", {}), _material),
         interfaces=named("interfaces", read_interface),
-        method=one("method", table.get("method", {"modes": 12}), _method),
+        method=one("method", table["method"], _method) if "method" in table else _default_method(table),
         point_masses=named("point_masses", _point_mass) if "point_masses" in table else {},
         sections=_sections(table, one, named),
         connections=named("connections", read_connection) if "connections" in table else {},
@@ -170,6 +170,11 @@ def _material(given: Any, files: Files) -> Material | None:
 
 def _method(given: Any, files: Files) -> Reduction:
     return read_kind(REDUCTIONS, given, "craig-bampton", files)
+
+
+def _default_method(table: Mapping[str, Any]) -> Reduction | None:
+    """Craig and Bampton's, or the smallest that is proved for a band."""
+    return None if "band" in table else CraigBampton(modes=12)
 
 
 def _point_mass(given: Any, files: Files) -> PointMass:

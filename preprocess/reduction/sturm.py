@@ -12,7 +12,9 @@ Source: Parlett, The Symmetric Eigenvalue Problem (1998), section 3.3; Gould, Ma
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
+from typing import final
 
 import numpy as np
 import scipy.linalg
@@ -20,6 +22,7 @@ import scipy.sparse as sp
 
 from flexmbs.errors import SolverError
 from flexmbs.flexible_body.parts import FloatArray
+from preprocess.fe.freedoms import dofs_of
 from preprocess.reduction.statics import InterfaceStatics, factorize_free, free_blocks
 
 CHEAP = 30_000  # degrees of freedom up to which the second factorization is negligible
@@ -32,17 +35,39 @@ def modes_below(statics: InterfaceStatics, omega2: float, held: Sequence[int]) -
 
     Raises InputError when ``omega2`` is an eigenvalue to working accuracy.
     """
-    fe = statics.fe
-    dynamic = (fe.K - omega2 * fe.M).tocsr()
-    free = free_blocks(fe, statics.interfaces)
-    factor = factorize_free(fe, fe.constraints.matrix(dynamic), free, definite=False)
-    border, corner, constraints = _border(statics, dynamic, held)
-    count = factor.negative_pivots() - constraints
-    if border.shape[1]:
-        S = corner - border.T @ factor.solve(border)
-        scale = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(S)), np.finfo(float).tiny))
-        count += int((scipy.linalg.eigvalsh(0.5 * scale[:, None] * (S + S.T) * scale) < 0).sum())
-    return count
+    return SturmCounts(statics, omega2).below(held)
+
+
+@final
+class SturmCounts:
+    """Numbers of eigenvalues below ``omega2`` [rad²/s²] under any support, by one factorization. Raises as `modes_below`."""
+
+    def __init__(self, statics: InterfaceStatics, omega2: float) -> None:
+        fe = statics.fe
+        self._statics, self._dynamic = statics, (fe.K - omega2 * fe.M).tocsr()
+        self._A, self._free = fe.constraints.matrix(self._dynamic), free_blocks(fe, statics.interfaces)
+        self._factor = factorize_free(fe, self._A, self._free, definite=False)
+
+    def below(self, held: Sequence[int]) -> int:
+        """Number with the interfaces numbered ``held`` held; including the six rigid-body modes of a free body."""
+        border, corner, constraints = _border(self._statics, self._dynamic, held)
+        count = self._factor.negative_pivots() - constraints
+        if border.shape[1]:
+            S = corner - border.T @ self._factor.solve(border)
+            scale = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(S)), np.finfo(float).tiny))
+            count += int((scipy.linalg.eigvalsh(0.5 * scale[:, None] * (S + S.T) * scale) < 0).sum())
+        return count
+
+    @functools.cached_property
+    def backward_error(self) -> float:
+        """Relative change of the matrix that explains the residual of a solution, ``|b − A x| / (|A| |x|)``; the counts are those
+        of a matrix so near, since the factorization does not pivot."""
+        rows = dofs_of(self._free)
+        b = np.zeros(self._A.shape[0])
+        b[rows] = np.random.default_rng(0).standard_normal(len(rows))
+        x = self._factor.solve(b)
+        residual = np.abs((self._A @ x - b)[rows])
+        return float((residual / (abs(self._A) @ np.abs(x))[rows]).max())
 
 
 def _border(statics: InterfaceStatics, dynamic: sp.csr_matrix, held: Sequence[int]) -> tuple[FloatArray, FloatArray, int]:

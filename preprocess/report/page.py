@@ -26,7 +26,7 @@ from preprocess.fe.interfaces import BoundInterface
 from preprocess.report.places import interface_places
 
 MODES_DRAWN, MODES_LISTED = 12, 40
-TIME, ACCURACY = "time ", "accuracy: "
+TIME, ACCURACY, CERTIFICATE = "time ", "accuracy: ", "certificate: "
 SENTENCES = {True: "Every check passed.", False: "A check failed; do not use this body."}
 
 
@@ -59,10 +59,15 @@ def page(
         scene=_scene(data, places), still=_still(data, places),
         frames=[(name, frame.kind, 1e3 * frame.x) for name, frame in data.frames.items()],
         modes=_modes(data), pictures=_pictures(data), stress=_stress_pictures(data), comparison=comparison, listed=MODES_LISTED,
-        accuracy={key.removeprefix(ACCURACY): value for key, value in facts.items() if key.startswith(ACCURACY)},
-        times={key.removeprefix(TIME): value for key, value in facts.items() if key.startswith(TIME)},
-        provenance={key: value for key, value in facts.items() if not key.startswith((TIME, ACCURACY))} | {"digest": data.digest},
+        accuracy=_named(facts, ACCURACY), certificate=_named(facts, CERTIFICATE), times=_named(facts, TIME),
+        provenance={key: value for key, value in facts.items() if not key.startswith((TIME, ACCURACY, CERTIFICATE))}
+        | {"digest": data.digest},
     )  # fmt: skip
+
+
+def _named(facts: Mapping[str, str | float], start: str) -> dict[str, str | float]:
+    """The facts whose names begin so, by the rest of their names."""
+    return {key.removeprefix(start): value for key, value in facts.items() if key.startswith(start)}
 
 
 def _tiles(data: FlexibleBodyData) -> list[tuple[str, str, str]]:

@@ -60,3 +60,14 @@ def test_bodies_without_surface_or_stress(body: FlexibleBodyData) -> None:
 def test_failed_checks_are_reported(body: FlexibleBodyData) -> None:
     text = page(replace(body, second_moment=body.second_moment + np.triu(np.ones((3, 3)), 1)))
     assert "A check failed; do not use this body." in text
+
+
+def test_certificate_on_the_page(tmp_path: Path) -> None:
+    text = PART.replace("[method]\nmodes = 2\n", "").replace("damping", "band = 300.0\ntolerance = 0.01\ndamping")
+    part = bar(tmp_path, text)
+    assert call("reduce", part) == 0
+    assert call("report", part.with_suffix(".h5")) == 0
+    shown = part.with_suffix(".html").read_text(encoding="utf-8")
+    section = shown.partition('<section id="certificate">')[2].partition("</section>")[0]
+    assert '<a href="#certificate"' in shown
+    assert all(text in section for text in ("held at left", "(reduced ", "acceleration x"))

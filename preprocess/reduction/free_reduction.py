@@ -1,0 +1,47 @@
+"""A free body in the span of its rigid-body modes and of M-orthonormal elastic shapes, as small matrices; any interface held."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+
+from flexmbs.flexible_body.parts import FloatArray
+from preprocess.reduction.statics import InterfaceStatics
+
+
+class RitzPairs(NamedTuple):
+    """Eigenvalues lam (n,) [rad²/s²], ascending, of (K, M) in the span; motion (n + 6, n) of their M-orthonormal vectors in the
+    elastic shapes and, below, the rigid-body modes."""
+
+    lam: FloatArray
+    motion: FloatArray
+
+
+class FreeReduction(NamedTuple):
+    """Stiffness K (n, n) of elastic shapes Φ with Φᵀ M Φ = 1, Rᵀ M Φ = 0, and the motion of the interfaces in them, elastic LᵀΦ
+    (6k, n) and rigid LᵀR (6k, 6)."""
+
+    K: FloatArray
+    elastic: FloatArray
+    rigid: FloatArray
+
+    @classmethod
+    def of(cls, statics: InterfaceStatics, shapes: FloatArray) -> FreeReduction:
+        """Reduction of a body to given elastic, M-orthonormal shapes (3N, n)."""
+        K, L = shapes.T @ statics.fe.stiffness_product(shapes), statics.interface_loads
+        return cls(0.5 * (K + K.T), L.T @ shapes, L.T @ statics.rigid_modes)
+
+    def within(self, Q: FloatArray) -> FreeReduction:
+        """Reduction to the combinations Q (n, m) of the shapes, orthonormal."""
+        return FreeReduction(Q.T @ self.K @ Q, self.elastic @ Q, self.rigid)
+
+    def ritz(self, held: int | None) -> RitzPairs:
+        """Ritz pairs of the body, free or with interface ``held`` held: its rigid-body motion follows, ``LᵀR r = −LᵀΦ y``."""
+        n, follow = len(self.K), np.zeros((6, len(self.K)))
+        if held is not None:
+            rows = slice(6 * held, 6 * held + 6)
+            follow[:] = np.linalg.solve(self.rigid[rows], self.elastic[rows])
+        lam, V = scipy.linalg.eigh(self.K, np.eye(n) + follow.T @ follow)
+        return RitzPairs(np.maximum(lam, np.finfo(float).tiny), np.vstack([V, -follow @ V]))

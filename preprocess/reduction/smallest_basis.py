@@ -1,0 +1,166 @@
+"""The smallest basis with a proved accuracy, among Craig–Bampton's and Rubin's with any number of normal modes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmbs.errors import InputError
+from flexmbs.flexible_body.file import MAX_MODES
+from flexmbs.flexible_body.parts import FloatArray
+from preprocess.reduction.base import Basis, Progress, Reduction
+from preprocess.reduction.certificate import Certificate, Missing, Reference, Request
+from preprocess.reduction.craig_bampton import CraigBampton
+from preprocess.reduction.craig_chang import CraigChang
+from preprocess.reduction.free_reduction import FreeReduction
+from preprocess.reduction.guyan import Guyan, constraint_shapes
+from preprocess.reduction.independent import DEPENDENT, elastic_shapes
+from preprocess.reduction.rubin import Rubin
+from preprocess.reduction.statics import InterfaceStatics
+from preprocess.reduction.trial_space import TrialSpace
+from preprocess.solve.lanczos import Modes, modes_of
+
+_FIRST, _GROWTH, _HIGHEST = 1.6, 1.6, 7.0  # frequency limits of the modes tried, as multiples of the band
+
+_NOT_FOUND = "band: the modes up to {:g} Hz with interfaces held are not all found; lower it"
+
+
+class Family(NamedTuple):
+    """Static shapes (3N, n) by name, and normal modes of which any number of the lowest may be kept; the method for each."""
+
+    method: Callable[[int], Reduction]
+    static: Mapping[str, FloatArray]
+    normal: str
+    modes: Modes
+
+    @property
+    def static_size(self) -> int:
+        """Number of static shapes."""
+        return sum(shapes.shape[1] for shapes in self.static.values())
+
+    @property
+    def size(self) -> int:
+        """Number of all shapes."""
+        return self.static_size + len(self.modes.omega)
+
+    def basis(self, count: int, band: float) -> Basis:
+        """Basis with ``count`` normal modes."""
+        shapes = {**self.static, f"{self.normal} modes": self.modes.shapes[:, :count]}
+        return Basis(shapes, self.modes.omega[:count] / (2 * np.pi), band)
+
+
+class _Found(NamedTuple):
+    """A proved basis with its number of shapes, its method and what proves it; of more than any shapes if none is."""
+
+    size: int
+    method: Reduction | None = None
+    basis: Basis | None = None
+    reference: Reference | None = None
+
+
+def smallest_basis(statics: InterfaceStatics, request: Request, progress: Progress) -> tuple[Reduction, Basis, Reference]:
+    """Method and basis with the fewest shapes that is proved, and what proves it.
+
+    Raises InputError when no basis with modes up to seven times the band is proved.
+    """
+    limit, problem, best = _FIRST, "", _Found(MAX_MODES + 1)
+    while limit < _HIGHEST:
+        progress("modes for the certificate", 0.1)
+        families = _families(statics, limit * request.omega)
+        limit *= _GROWTH
+        try:
+            reference = reference_of(statics, [shapes for each in families for shapes in _shapes(each)], request)
+        except Missing:
+            problem = _NOT_FOUND.format(request.band)
+            continue
+        progress("smallest basis", 0.6)
+        found = [_smallest(statics, reference, each) for each in families]
+        best = min([best, *found], key=lambda each: each.size)
+        if best.basis is not None and all(each.basis or family.size >= best.size for each, family in zip(found, families)):
+            break
+        problem = _best(reference, families).refusal()
+    if best.method is None or best.basis is None or best.reference is None:
+        raise InputError(problem)
+    return best.method, best.basis, best.reference
+
+
+def reference_of(statics: InterfaceStatics, shapes: list[FloatArray], request: Request) -> Reference:
+    """What proves bases in the span of some shapes (3N, …). Raises `Missing`."""
+    return Reference(TrialSpace(statics, np.hstack(shapes)), request)
+
+
+def reference_for(statics: InterfaceStatics, shapes: FloatArray, request: Request) -> Reference:
+    """What proves a given basis of elastic shapes (3N, n). Raises InputError."""
+    limit = _FIRST
+    while limit < _HIGHEST:
+        free, attached = _free_modes(statics, limit * request.omega), statics.free_response(statics.interface_loads)
+        try:
+            return reference_of(statics, [attached, free.shapes, shapes], request)
+        except Missing:
+            limit *= _GROWTH
+    raise InputError(_NOT_FOUND.format(request.band))
+
+
+def _families(statics: InterfaceStatics, omega: float) -> tuple[Family, Family]:
+    mass = statics.fe.mass_product
+    fixed = modes_of(statics.response, mass, statics.size, omega_max=omega)
+    free, attached = _free_modes(statics, omega), statics.free_response(statics.interface_loads)
+    return (
+        Family(_craig_bampton, constraint_shapes(statics), "fixed-interface", fixed),
+        Family(_rubin, {"attachment modes": attached}, "free-interface", free),
+    )
+
+
+def _craig_bampton(count: int) -> Reduction:
+    return CraigBampton(modes=count) if count else Guyan()
+
+
+def _rubin(count: int) -> Reduction:
+    return Rubin(modes=count) if count else CraigChang()
+
+
+def _free_modes(statics: InterfaceStatics, omega: float) -> Modes:
+    return modes_of(statics.free_response, statics.fe.mass_product, statics.size, omega_max=omega)
+
+
+def _shapes(family: Family) -> list[FloatArray]:
+    return [*family.static.values(), family.modes.shapes]
+
+
+def _smallest(statics: InterfaceStatics, reference: Reference, family: Family) -> _Found:
+    """The smallest proved basis of a family."""
+    coordinates = [reference.space.coordinates(shapes) for shapes in _shapes(family)]
+    low, high = 0 if family.static_size else 1, len(family.modes.omega)
+    if high < low or not reference.proves(_reduction(reference, coordinates, high)):
+        return _Found(MAX_MODES + 1)
+    while low < high:
+        middle = (low + high) // 2
+        if reference.proves(_reduction(reference, coordinates, middle)):
+            high = middle
+        else:
+            low = middle + 1
+    for count in range(high, len(family.modes.omega) + 1):
+        basis = family.basis(count, reference.request.band)
+        shapes = elastic_shapes(statics, basis.shapes).shapes
+        if reference.proves(FreeReduction.of(statics, shapes)):
+            return _Found(shapes.shape[1], family.method(count), basis, reference)
+    return _Found(MAX_MODES + 1)
+
+
+def _reduction(reference: Reference, coordinates: list[FloatArray], count: int) -> FreeReduction:
+    """Reduction to static shapes and ``count`` modes, of given coordinates in the trial space."""
+    columns = np.hstack([*coordinates[:-1], coordinates[-1][:, :count]])
+    sizes = np.linalg.norm(columns, axis=0)
+    Q, kept, _ = np.linalg.svd(columns / np.where(sizes > 0, sizes, 1.0), full_matrices=False)
+    return reference.space.reduction.within(Q[:, kept > DEPENDENT])
+
+
+def _best(reference: Reference, families: tuple[Family, ...]) -> Certificate:
+    """Bounds of the family with all its modes that comes nearest."""
+    found = []
+    for each in (family for family in families if family.size):
+        coordinates = [reference.space.coordinates(shapes) for shapes in _shapes(each)]
+        found.append(reference.certificate(_reduction(reference, coordinates, len(each.modes.omega))))
+    return min(found, key=lambda each: max(each.frequency_error, each.transfer.as_frequency))

@@ -1,0 +1,171 @@
+"""Certified reductions: proved bounds against full models solved by LAPACK, for random parts and methods."""
+
+import numpy as np
+import pytest
+from random_parts import KINDS, full_model, random_part
+
+import preprocess as pp
+from flexmbs.errors import InputError, SolverError
+from preprocess.body.prestress import Prestress
+from preprocess.reduction.certificate import Certificate, Missing, Request
+from preprocess.reduction.free_reduction import FreeReduction
+from preprocess.reduction.independent import elastic_shapes
+from preprocess.reduction.smallest_basis import reference_for, reference_of, smallest_basis
+from preprocess.reduction.statics import InterfaceStatics
+from preprocess.reduction.sturm import SturmCounts
+from preprocess.reduction.transfer_error import LOSS
+
+SLACK = 1e-8  # accuracy of the full solutions
+TIGHT = 10.0  # largest ratio of a bound to the error
+STEEL = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+BAR = pp.box_mesh((0.4, 0.03, 0.03), (8, 1, 1))
+
+
+def quiet(step: str, fraction: float) -> None:
+    pass
+
+
+def band_of(statics: InterfaceStatics, random: np.random.Generator) -> float:
+    """A band with a few modes of the body held at an interface."""
+    values = full_model(statics, 0).eigenvalues(0.0)
+    return float(np.sqrt(values[random.integers(1, 6)]) / (2 * np.pi) * random.uniform(1.0, 1.3))
+
+
+def reduced(statics: InterfaceStatics, request: Request, random: np.random.Generator) -> tuple[FreeReduction, Certificate]:
+    """A reduction by a random method, or the smallest, with its bounds."""
+    choices = [None, pp.Rubin(modes=int(random.integers(1, 6))), pp.CraigBampton(modes=int(random.integers(1, 9)))]
+    method = choices[random.integers(3)]
+    if method is None:
+        _, basis, reference = smallest_basis(statics, request, quiet)
+        shapes = elastic_shapes(statics, basis.shapes).shapes
+    else:
+        shapes = elastic_shapes(statics, method.basis(statics, quiet).shapes).shapes
+        reference = reference_for(statics, shapes, request)
+    reduction = FreeReduction.of(statics, shapes)
+    return reduction, reference.certificate(reduction)
+
+
+def check_frequencies(statics: InterfaceStatics, reduction: FreeReduction, found: Certificate) -> None:
+    """The number of modes, ``lower ≤ f ≤ upper`` and the bounds of the errors of the reduction, for every support."""
+    shift = (2 * np.pi * found.shift) ** 2
+    for held, each in zip((None, *range(len(statics.interfaces))), found.supports, strict=True):
+        values = full_model(statics, held).eigenvalues(0.1 * (2 * np.pi * found.request.band) ** 2)[6 if held is None else 0 :]
+        assert found.counts[each.support] == np.sum(values < shift)
+        m = len(each.lower)
+        assert m >= np.sum(values <= (2 * np.pi * found.request.band) ** 2)
+        f, own = np.sqrt(values[:m]) / (2 * np.pi), np.sqrt(reduction.ritz(held).lam[:m]) / (2 * np.pi)
+        assert (each.lower <= f * (1 + SLACK)).all()
+        assert (f <= each.upper * (1 + SLACK)).all()
+        error = np.full(m, np.inf)
+        error[: len(own)] = own / f[: len(own)] - 1
+        assert (error <= each.error + SLACK).all()
+        floor = max(1e3 * found.noise, 3e-7)
+        assert (each.error <= TIGHT * np.maximum(error, 0.0) + floor).all()
+
+
+def check_transfer(statics: InterfaceStatics, reduction: FreeReduction, found: Certificate) -> None:
+    """The bound of the transfer functions against direct solutions at resonances and between them."""
+    full = full_model(statics, None)
+    L = full.Z.T @ statics.interface_loads
+    R = np.linalg.lstsq(full.Z, statics.fe.rigid_motion(np.zeros(3)), rcond=None)[0]
+    R = R @ np.linalg.inv(np.linalg.cholesky(R.T @ full.M @ R)).T
+    P = np.eye(len(R)) - full.M @ R @ R.T
+    held = full.K + np.abs(full.K).max() * (full.M @ R) @ (full.M @ R).T / np.abs(full.M @ R).max() ** 2
+    compliance = L.T @ P.T @ np.linalg.solve(held, P @ L)
+    D = 1.0 / np.sqrt(np.diag(compliance))
+    lam, motion = reduction.ritz(None)
+    b = D[:, None] * (reduction.elastic @ motion[:-6])
+    band = 2 * np.pi * found.request.band
+    poles = np.concatenate([lam, full.eigenvalues(0.1 * band**2)[6:]])
+    at = np.unique(np.concatenate([np.linspace(0.2, 1.0, 12) * band, np.sqrt(poles[(poles > 0) & (poles < band**2)])]))
+    worst = 0.0
+    for s in at**2:
+        H = L.T @ np.linalg.solve((1 + 1j * LOSS) * full.K - s * full.M, L) + L.T @ R @ R.T @ L / s
+        distance = lam * (1 + 1j * LOSS) - s
+        error = np.linalg.norm(D[:, None] * H * D - (b / distance) @ b.T, 2)
+        share = error / (np.einsum("ij,ij->j", b, b) / np.abs(distance)).sum()
+        assert share <= found.transfer.relative + 1e-6
+        worst = max(worst, 0.5 * share * float((np.abs(distance) / lam).min()))
+    assert worst <= found.transfer.as_frequency + 1e-6
+    assert found.transfer.as_frequency <= TIGHT * worst + 1e-6
+
+
+def check_part(seed: int) -> None:
+    random, statics = np.random.default_rng(1000 + seed), random_part(seed)
+    request = Request(band_of(statics, random), 10.0 ** random.uniform(-5, -2))
+    reduction, found = reduced(statics, request, random)
+    check_frequencies(statics, reduction, found)
+    check_transfer(statics, reduction, found)
+
+
+@pytest.mark.parametrize("seed", range(2 * len(KINDS)))
+def test_bounds_hold_for_random_parts(seed: int) -> None:
+    check_part(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2 * len(KINDS), 200))
+def test_bounds_hold_for_many_random_parts(seed: int) -> None:
+    check_part(seed)
+
+
+def bodies(**options):
+    return pp.reduce(BAR, STEEL, interfaces={"a": pp.Rigid("x0"), "b": pp.Rigid("x1")}, reference="a", **options)
+
+
+def test_the_certificate_is_in_the_file(tmp_path) -> None:
+    body = bodies(band=1200.0, tolerance=1e-3)
+    body.save(tmp_path / "bar.h5")
+    facts = type(body).load(tmp_path / "bar.h5").provenance
+    assert float(facts["certificate: frequencies"]) <= 1e-3 >= float(facts["certificate: transfer functions"])
+    assert str(facts["certificate: held at a"]).count("Hz (reduced") == 4  # two bending modes in each of two planes
+    assert "acceleration y 100 %" in str(facts["certificate: energy of inertia loads, held at a"])
+    assert not [key for key in facts if key.startswith("accuracy")]
+
+
+def test_the_basis_is_the_smallest_of_its_method() -> None:
+    body = bodies(band=1200.0, tolerance=1e-3)
+    method, count = str(body.provenance["method"]), len(str(body.provenance["normal-mode frequencies [Hz]"]).split(","))
+    assert method.startswith("Rubin")
+    assert bodies(band=1200.0, method=pp.Rubin(modes=count)).nf == body.nf
+    with pytest.raises(InputError, match=r"tolerance: 0\.001 is not proved up to 1200 Hz: "):
+        bodies(band=1200.0, method=pp.Rubin(modes=count - 1))
+
+
+def test_a_tighter_tolerance_needs_no_fewer_shapes() -> None:
+    sizes = [bodies(band=1500.0, tolerance=tolerance).nf for tolerance in (1e-1, 1e-2, 1e-3, 1e-4)]
+    assert sizes == sorted(sizes)
+    assert sizes[0] < sizes[-1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tolerance": 1e-3}, "tolerance: given as 0.001 without a band"),
+        ({"band": 0.0}, "band: is 0.0 Hz; give a positive frequency limit"),
+        ({"band": 100.0, "tolerance": 2.0}, "tolerance: is 2.0; give a relative error between 0 and 1"),
+        ({"band": 1000.0, "tolerance": 1e-10}, "tolerance: 1e-10 is below what round-off allows"),
+        ({"band": 1200.0, "method": pp.Guyan()}, "tolerance: 0.001 is not proved up to 1200 Hz: "),
+        ({"band": 1200.0, "method": pp.FreeModes(modes=3)}, "mode 4 held at a is missing"),
+        ({"band": "x"}, "band: "),
+    ],
+)
+def test_what_cannot_be_proved_is_refused(options, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        bodies(**options)
+
+
+def test_prestress_is_refused() -> None:
+    with pytest.raises(InputError, match="band: errors of a body with prestress cannot be proved"):
+        bodies(band=1000.0, prestress=Prestress({"b": (1e3, 0, 0, 0, 0, 0)}))
+
+
+@pytest.mark.parametrize(("change", "error"), [(1, Missing), (-1, SolverError)])
+def test_a_wrong_number_of_modes_is_noticed(monkeypatch: pytest.MonkeyPatch, change: int, error: type[Exception]) -> None:
+    """One mode more than the trial space has, which it may lack, and one fewer, which is impossible."""
+    statics = random_part(1)
+    shapes = pp.Rubin(modes=5).basis(statics, quiet).shapes
+    right = SturmCounts.below
+    monkeypatch.setattr(SturmCounts, "below", lambda self, held: right(self, held) + change)
+    with pytest.raises(error):
+        reference_of(statics, list(shapes.values()), Request(band_of(statics, np.random.default_rng(0)), 1e-2))
