@@ -1,0 +1,77 @@
+"""Tangents of runs of random models beside fourth-order differences of whole runs, by parameters drawn from all of a model."""
+
+import warnings
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from random_models import Recipe, random_model
+
+import flexmbs as fm
+from flexmbs.studies.fitting.along import STENCIL
+from flexmbs.studies.fitting.begun import begun, difference
+from flexmbs.studies.fitting.exact import Tangent, concluded_run, everything
+from flexmbs.studies.fitting.runs import Runs, prepared_runs, run_options
+
+PART = 4e-3  # of a parameter's size: steps of differences of runs
+TREE, LOOP = Recipe(bodies=3, forces=3), Recipe(bodies=4, loops=1, drives=1, forces=2, couplings=1)
+RECURSIVE, ABSOLUTE = ("recursive", "joint", "generalized-alpha"), ("multiplier", "absolute", "generalized-alpha")
+EXPLICIT, EMBEDDED = ("recursive", "joint", "dormand-prince"), ("embedding", "joint", "dormand-prince")
+
+
+class Compared(NamedTuple):
+    """Relative differences of a derivative by a parameter: of positions and velocities, of accelerations and multipliers."""
+
+    parameter: str
+    motion: float
+    forces: float
+
+
+def groups(solution: fm.Solution) -> list[np.ndarray]:
+    """Positions and velocities, accelerations and multipliers, at the middle and at the end of a run."""
+    rows = [len(solution.t) // 2, -1]
+    return [
+        np.concatenate([each[rows].ravel() for each in pair]) for pair in ((solution.q, solution.s), (solution.sd, solution.lam))
+    ]
+
+
+def evaluate(solution: fm.Solution) -> np.ndarray:
+    return np.concatenate(groups(solution))
+
+
+def drawn(model: fm.Model, options: Any, seed: int, most: int) -> Runs:
+    """Runs by parameters of the model that may vary to both sides, in which its constraints stay what they are."""
+    rng, chosen = np.random.default_rng(seed), list[str]()
+    for path in rng.permutation(list(fm.parameters(model))):
+        runs = prepared_runs(model, [str(path)], options, (), evaluate)
+        scale = abs(runs.base[str(path)]) or 1.0
+        try:
+            for c in STENCIL:
+                begun(runs, {str(path): runs.base[str(path)] + c * PART * scale})
+        except (fm.InputError, fm.SolverError):
+            continue
+        chosen.append(str(path))
+        if len(chosen) == most:
+            break
+    return prepared_runs(model, chosen, options, (), evaluate)
+
+
+def compared(recipe: Recipe, seed: int, how: tuple[str, str, str], most: int) -> Iterator[Compared]:
+    """Differences by at most so many parameters. Raises InputError where there is no tangent."""
+    model, _ = random_model(recipe, seed)
+    run = fm.Run(t_end=0.02, step=1e-3, formalism=how[0], coordinates=how[1], integrator=how[2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        runs = drawn(model, run_options(run, None, None), seed, most)
+        tangent = Tangent(runs, {}, {})
+        solution = concluded_run(begun(runs, {}))
+        found = tangent.derivative(solution, everything(runs)).derivative
+        split = len(groups(solution)[0])
+        for k, (name, value) in enumerate(runs.base.items()):
+            scale = abs(value) or 1.0
+            values = [evaluate(concluded_run(begun(runs, {name: value + c * PART * scale}))) for c in STENCIL]
+            expected, errors = difference(np.array(values), PART * scale), list[float]()
+            for part in (slice(0, split), slice(split, None)):
+                size = np.abs(expected[part]).max() + 0.01 * np.abs(evaluate(solution)[part]).max() / scale
+                errors.append(float(np.abs(found[part, k] - expected[part]).max() / size))
+            yield Compared(name, *errors)
