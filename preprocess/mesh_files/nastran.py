@@ -127,13 +127,14 @@ def _bulk(path: Path, structural: bool) -> Bulk:
         raise InputError(f"{path}: has no GRID card; expected Nastran bulk data (BEGIN BULK … ENDDATA)")
     bulk = Bulk(either_sets=_case_control_sets(path, lines[: max(start, 0)]), structures=Structures(source=str(path)))
     systems = {integer_field(card, 0): card for card in cards if card.name in ("CORD2R", "CORD2C", "CORD2S")}
-    default = next((integer_field(card, 1, 0) for card in cards if card.name == "GRDSET"), 0)
+    defaults = next((card for card in cards if card.name == "GRDSET"), Card("GRDSET", [], ""))
+    default, turned = (integer_field(defaults, k, 0) for k in (1, 5))
     located: dict[int, tuple[Array, Array]] = {0: (np.zeros(3), np.eye(3))}
     unknown: Counter[str] = Counter()
     left: Counter[str] = Counter()
     for card in cards:
         if card.name == "GRID":
-            if structural and integer_field(card, 5, 0):
+            if structural and integer_field(card, 5, turned):
                 raise InputError(
                     f"{card.line}: GRID {integer_field(card, 0)}: displacements in a local system are not supported here"
                 )
@@ -144,6 +145,8 @@ def _bulk(path: Path, structural: bool) -> Bulk:
             STRUCTURAL[card.name](bulk.structures, card)
             if card.name in _SET_CARDS:
                 _SET_CARDS[card.name](bulk, card)
+        elif structural and card.name == "BAROR":
+            raise InputError(f"{card.line}: BAROR is not supported; give these fields on each CBAR")
         elif card.name in SKIN:
             kind, count = SKIN[card.name]
             bulk.skin.append(
@@ -162,9 +165,23 @@ def _bulk(path: Path, structural: bool) -> Bulk:
         refused = [f"{n} {name}" for name, n in sorted(left.items()) if name not in ("PLOTEL", "CONM1", "CONM2")]
         if refused:
             raise InputError(f"{path}: {' and '.join(refused)} are not supported; use RBE2, RBE3, or Equation in Python")
-        bulk.notices = [notice for notice in bulk.notices if not notice.startswith("RBE")]
+        bulk.notices = [notice for notice in bulk.notices if not notice.startswith("RBE")] + bulk.structures.notices
+        _require_nodes(path, bulk)
     bulk.notices += [f"{n} {name} omitted: {_remedy(name)}" for name, n in sorted(left.items())]
     return bulk
+
+
+def _require_nodes(path: Path, bulk: Bulk) -> None:
+    """Raise `InputError` for a node of a spider that has no GRID card, or that occurs twice."""
+    for name, centre in bulk.structures.centres.items():
+        card = name.removesuffix(" centre")
+        members = bulk.node_sets[card]
+        missing = sorted({*centre, *members} - bulk.positions.keys())
+        if missing:
+            raise InputError(f"{path}: {card}: node {missing[0]} has no GRID card; give one, or remove it from the list")
+        twice = [number for number, count in Counter(members).items() if count > 1]
+        if twice:
+            raise InputError(f"{path}: {card}: node {twice[0]} occurs twice; list it once")
 
 
 def _remedy(name: str) -> str:

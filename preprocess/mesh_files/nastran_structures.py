@@ -32,6 +32,7 @@ class Structures:
     connections: dict[str, Section] = field(default_factory=dict)
     source: str = ""
     centres: dict[str, list[int]] = field(default_factory=dict)
+    notices: list[str] = field(default_factory=list)
 
     def element_sets(self) -> dict[str, tuple[list[int], Section]]:
         """Numbers of the elements and their section, by the name of a set: a property, or a property and orientation of bars."""
@@ -85,7 +86,14 @@ def add_bar(found: Structures, card: Card) -> None:
 def add_property(found: Structures, card: Card) -> None:
     """Section of PSHELL, PBAR or PBARL."""
     make: Callable[[Card], Section] = {"PSHELL": _shell, "PBAR": _bar, "PBARL": _shaped}[card.name]
-    found.sections[integer_field(card, 0)] = make(card)
+    number = integer_field(card, 0)
+    if number in found.sections:
+        raise InputError(f"{card.line}: property number {number} occurs twice; number the properties uniquely")
+    found.sections[number] = make(card)
+    if card.name == "PSHELL" and not _given(card, 5):
+        found.notices.append(
+            f"PSHELL {number} has no MID3, a plate that is rigid in transverse shear: it is read as a flexible one"
+        )
 
 
 def add_spider(found: Structures, card: Card) -> None:
@@ -121,10 +129,11 @@ def _weights(card: Card, name: str) -> tuple[list[tuple[float, list[int]]], set[
 
 def _shell(card: Card) -> Section:
     bending, shear = real_field(card, 4) or 1.0, real_field(card, 6) or SHEAR
-    plain = text_field(card, 3) == text_field(card, 1) and not text_field(card, 10)
+    material = text_field(card, 1)
+    plain = text_field(card, 3) == material and text_field(card, 5) in ("", "0", material) and not text_field(card, 10)
     if not plain or abs(bending - 1) > ROUNDED or abs(shear - SHEAR) > 1e-3:
         raise InputError(
-            f"{card.line}: PSHELL {integer_field(card, 0)}: only plates of one material are supported; give MID2 = MID1, "
+            f"{card.line}: PSHELL {integer_field(card, 0)}: only plates of one material are supported; give MID2 = MID3 = MID1, "
             "no MID4, and 12I/T³, TS/T as of a plate"
         )
     if real_field(card, 7):
@@ -135,11 +144,14 @@ def _shell(card: Card) -> Section:
 
 
 def _bar(card: Card) -> Section:
+    """PBAR; its stress is that at the corners of the rectangle about the points C to F."""
     if real_field(card, 6) or real_field(card, 18):
         raise InputError(f"{card.line}: PBAR {integer_field(card, 0)}: NSM and I12 are not supported; give them as zero")
     area, I1, I2, J = (real_field(card, k) for k in range(2, 6))
     shear = (real_field(card, 16), real_field(card, 17))
-    return {"kind": "general", "area": area, "Iy": I2, "Iz": I1, "J": J, "shear": shear}
+    y, z = (max(abs(real_field(card, k)) for k in range(first, 16, 2)) for first in (8, 9))
+    size = {key: 2 * reach for key, reach in (("height", y), ("width", z)) if reach}
+    return {"kind": "general", "area": area, "Iy": I2, "Iz": I1, "J": J, "shear": shear, **size}
 
 
 def _shaped(card: Card) -> Section:

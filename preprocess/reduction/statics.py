@@ -33,6 +33,12 @@ from preprocess.fe.model import FEModel
 from preprocess.solve.factorize import factorize
 from preprocess.solve.factors import Factor
 
+TINY = 1e-13  # compliance over the largest one, below which there is none
+DEPENDENT = (
+    "interfaces: the averaged interfaces, those on nodes of connections among them, are not independent of each other and of the "
+    "rigid ones; use different nodes for each"
+)
+
 
 class InterfaceStatics:
     """Static response of a body to loads and to interface coordinates, ordered six per interface as given.
@@ -179,14 +185,17 @@ class _BorderedSystem:
 
     def __init__(self, H: FloatArray, E: FloatArray) -> None:
         self._n = len(H)
-        self._scale = 1.0 / np.sqrt(np.abs(np.diag(H))) if self._n else np.ones(0)
+        diagonal = np.abs(np.diag(H))
+        if self._n and not diagonal.min() > TINY * diagonal.max():
+            raise InputError(DEPENDENT)
+        self._scale = 1.0 / np.sqrt(diagonal)
         rows = self._scale[:, None] * E
         self._columns = 1.0 / np.linalg.norm(rows, axis=0) if E.size else np.ones(E.shape[1])
         E_ = rows * self._columns
         border = np.zeros((E.shape[1], E.shape[1]))
         matrix = np.block([[self._scale[:, None] * H * self._scale, E_], [E_.T, border]])
         if self._n and not np.linalg.cond(matrix) < 1e13:
-            raise InputError("interfaces: the averaged interfaces are not independent; use different nodes for each")
+            raise InputError(DEPENDENT)
         self._factor = scipy.linalg.lu_factor(matrix) if self._n else None
 
     def solve(self, top: FloatArray, bottom: FloatArray) -> tuple[FloatArray, FloatArray]:

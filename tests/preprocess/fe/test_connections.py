@@ -225,6 +225,18 @@ def test_a_rigid_interface_on_nodes_of_a_spider_is_refused():
         pp.reduce(fe, interfaces={**ROOT, "tip": pp.Rigid("x1")}, reference="root")
 
 
+@pytest.mark.parametrize("components", ["123", "123456"])
+def test_an_interface_on_a_node_that_follows_another_interface_is_refused(components):
+    mesh = pp.Mesh.from_arrays(
+        [(0, 0, 0), (0.1, 0, 0), (0.2, 0, 0)], {"line2": [(0, 1), (1, 2)]}, node_sets={"root": [0], "tip": [2]}
+    )
+    section = pp.RectangularSection(0.01, 0.01, orientation=(0, 1, 0))
+    spider = pp.RigidSpider("tip", reference="root", components=components)
+    fe = pp.assemble(mesh, STEEL, sections=section, connections={"tie": spider})
+    with pytest.raises(InputError, match=r"interfaces: the averaged interfaces, .* are not independent of each other"):
+        pp.reduce(fe, interfaces={"root": pp.Rigid("root"), "tip": pp.Rigid("tip")}, reference="root")
+
+
 @pytest.mark.parametrize("options", [{"components": "17"}, {"components": ""}, {"reference": 3, "position": (0, 0, 0)}])
 def test_bad_spiders_are_refused(options):
     with pytest.raises(InputError, match="connection: "):

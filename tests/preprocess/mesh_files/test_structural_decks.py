@@ -76,6 +76,7 @@ def test_a_part_file_of_the_deck(tmp_path):
         ("PBARL,8,1,,BOX\n,20.0,30.0,2.0,2.0", pp.BoxSection(0.03, 0.02, 0.002, orientation=(0, 0, 1))),
         ("PBARL,8,1,,I\n,30.0,20.0,20.0,2.0,3.0,3.0", pp.ISection(0.03, 0.02, 0.002, 0.003, orientation=(0, 0, 1))),
         ("PBAR,8,1,96.0,1152.0,512.0,1200.0\n,,,,,,,,\n,0.85,0.80", GENERAL),
+        ("PBAR,8,1,96.,1152.,512.,1200.\n,7.,-5.,-7.,3.,0.,0.,0.,0.\n,0.85,0.80", replace(GENERAL, height=0.014, width=0.01)),
     ],
 )  # fmt: skip
 def test_sections_of_bars(tmp_path, card, properties):
@@ -84,7 +85,7 @@ def test_sections_of_bars(tmp_path, card, properties):
     beams = pp.assemble(pp.read_mesh(path, unit="mm", structural=True), STEEL).structures
     (found,) = (each for each in beams if each.kind == "line2")
     one, two = found.section.data(0.3), properties.data(0.3)
-    for value, wanted in zip(one[:6], two[:6]):
+    for value, wanted in zip(one, two):
         assert value == pytest.approx(wanted, rel=1e-9)
 
 
@@ -105,6 +106,13 @@ def test_sections_of_bars(tmp_path, card, properties):
         ("GRID,1,,", "GRID,1,,0.,0.,0.,3\nGRID,99,,", "GRID 1: displacements in a local system"),
         ("2.,123456,2,3", "2.,123456,2,3,UM,5,3", "RBE3 31: UM and ALPHA are not supported"),
         ("2.,123456,2", "2.,12,2", "RBE3 31: has groups of different components"),
+        ("BEGIN BULK", "BEGIN BULK\nGRDSET,,,,,,3", "GRID 1: displacements in a local system"),
+        ("BEGIN BULK", "BEGIN BULK\nBAROR,,8,,,0.,0.,1.", "BAROR is not supported; give these fields on each CBAR"),
+        ("PSHELL,7,1,2.0,1,,1", "PSHELL,7,1,2.0,1,,2", "PSHELL 7: only plates of one material"),
+        ("ENDDATA", "PBARL,8,1,,ROD\n,10.0\nENDDATA", "property number 8 occurs twice"),
+        (",123456,2,3", ",123456,2,999", "RBE3 31: node 999 has no GRID card"),
+        (",123456,2,3", ",123456,2,2", "RBE3 31: node 2 occurs twice"),
+        ("ENDDATA", "RBE2,44,999,123456,1\nENDDATA", "RBE2 44: node 999 has no GRID card"),
         ("ENDDATA", "RBAR,40,1,2\nENDDATA", "1 RBAR are not supported; use RBE2, RBE3"),
         ("ENDDATA", "CBEAM,41,8,21,22,0.,0.,1.\nENDDATA", "1 CBEAM elements are not supported"),
     ],
@@ -115,6 +123,13 @@ def test_unsupported_cards_are_refused_by_name(tmp_path, old, new, message):
     assert old in text
     path.write_text(text.replace(old, new, 1))
     with pytest.raises(InputError, match=message):
+        pp.read_mesh(path, unit="mm", structural=True)
+
+
+def test_plates_without_shear_are_reported(tmp_path):
+    path = tmp_path / "arm.bdf"
+    path.write_text(sheet_and_boom_nastran().replace("PSHELL,7,1,2.0,1,,1", "PSHELL,7,1,2.0,1"))
+    with pytest.warns(pp.PreprocessWarning, match="PSHELL 7 has no MID3, .*: it is read as a flexible one"):
         pp.read_mesh(path, unit="mm", structural=True)
 
 
