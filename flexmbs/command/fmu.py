@@ -17,8 +17,18 @@ def fmu(
     from flexmbs.api.model import load
     from flexmbs.studies.fmu import export_fmu
 
-    inputs, outputs = (dict(read_port(text, key) for text in texts) for texts, key in zip(ports, ("--in", "--out")))
+    inputs, outputs = (read_ports(texts, key) for texts, key in zip(ports, ("--in", "--out")))
     put(str(export_fmu(load(path, **access), target or path.with_suffix(".fmu"), inputs=inputs, outputs=outputs, **options)))
+
+
+def read_ports(texts: Sequence[str], option: str) -> dict[str, Port]:
+    """Ports by name. Raises InputError."""
+    found: dict[str, Port] = {}
+    for name, port in (read_port(text, option) for text in texts):
+        if name in found:
+            raise InputError(f"{option}: '{name}' occurs twice; give each port its own name")
+        found[name] = port
+    return found
 
 
 def read_port(text: str, option: str) -> tuple[str, Port]:

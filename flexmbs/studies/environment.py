@@ -92,6 +92,10 @@ def environment(
         raise InputError(f"period: must be within 0 … t_end = {t_end:g} s, not {period:g}")
     bounds = _bounds(inputs, limits)
     spread = _spread(vary)
+    for key, function in {"reward": reward, **({} if ended is None else {"ended": ended})}.items():
+        if not callable(function):
+            raise InputError(f"{key}: {shown(function)} is no function of the outputs")
+    made(model, {name: value for name, each in spread.items() for value in each.checked[:1]})
 
     class Environment(gymnasium.Env):  # type: ignore[misc, name-defined]
         """A model of flexmbs."""
@@ -118,13 +122,13 @@ def environment(
             return self._observed(), {"t": self.stepper.t, **drawn}
 
         def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-            values = np.asarray(action, float).reshape(len(bounds))
-            for (name, (low, high)), value in zip(bounds.items(), values.tolist()):
+            for (name, (low, high)), value in zip(bounds.items(), _values(action, bounds)):
                 self.stepper.inputs[name] = min(max(value, low), high)
             t = self.stepper.advance(min(self.stepper.t + period, t_end))
             known = dict(self.stepper.outputs)
             over = ended is not None and bool(ended(known))
-            return self._observed(), float(reward(known, dict(self.stepper.inputs))), over, t >= t_end, {"t": t}
+            gained = read_number(reward(known, dict(self.stepper.inputs)), f"reward at t = {t:g} s")
+            return self._observed(), gained, over, t >= t_end, {"t": t}
 
     return Environment()
 
@@ -143,7 +147,20 @@ def _bounds(inputs: Any, limits: Any) -> dict[str, tuple[float, float]]:
     return {name: found[name] for name in inputs}
 
 
+def _values(action: Any, bounds: Mapping[str, Any]) -> list[float]:
+    """A number for each input, in their order. Raises `InputError`."""
+    try:
+        values = np.asarray(action, float).ravel()
+    except (TypeError, ValueError):
+        values = np.zeros(0)
+    if len(values) != len(bounds):
+        raise InputError(f"action: {shown(action)}; give {len(bounds)} numbers, in the order {', '.join(bounds)}")
+    return values.tolist()
+
+
 def _spread(vary: Any) -> dict[str, Spread]:
+    if vary is not None and not isinstance(vary, Mapping):
+        raise InputError(f"vary: {shown(vary)} is no mapping; give {{'bodies.tool.mass': fm.Range(1.0, 2.0)}}")
     for name, each in (vary or {}).items():
         if not isinstance(each, Spread):
             raise InputError(f"vary.{name}: {shown(each)} is no distribution; give fm.Range(low, high) or fm.Normal")

@@ -27,7 +27,7 @@ from flexmbs.files.paths import file_path
 from flexmbs.files.reserve import locked_by
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.bodies import FlexibleBody
-from flexmbs.model.function_code import code_digest
+from flexmbs.model.function_code import code_digest, files_named
 from flexmbs.model.model import ModelData
 from flexmbs.studies.parameters import Build, ModelSource, changed, check_arguments, made
 from flexmbs.studies.record_of_inputs import sources
@@ -56,7 +56,7 @@ class Part(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class FunctionPart:
-    """A function that returns a flexible body, with values of its arguments."""
+    """A function that returns a flexible body, with values of its arguments; the content of files that it names counts too."""
 
     build: Callable[..., FlexibleBodyData]
     values: Mapping[str, Any] = dataclasses.field(default_factory=dict)
@@ -74,7 +74,8 @@ class FunctionPart:
         return FunctionPart(self.build, {**self.values, **values})
 
     def digest(self) -> str:
-        text = json.dumps([sources(), code_digest(self.build), dict(self.values)], sort_keys=True, default=repr)
+        files = {path: hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in files_named(self.build)}
+        text = json.dumps([sources(), code_digest(self.build), dict(self.values), files], sort_keys=True, default=repr)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def reduce(self) -> FlexibleBodyData:
@@ -151,7 +152,8 @@ class ModelWithParts(ModelSource):
     parts : mapping of names to parts or functions
         A part, as `preprocess.read_part` gives it, whose parameters are the paths of keys in its file:
         ``parts.link.material.E``, ``parts.link.damping``; or a function that returns a flexible body, whose parameters are its
-        arguments: ``parts.link.thickness``. The part ``link`` is that of all bodies whose file is ``link.h5`` or whose data are
+        arguments: ``parts.link.thickness``, and whose results follow from these, from values to which it refers and from files
+        that it names. The part ``link`` is that of all bodies whose file is ``link.h5`` or whose data are
         named ``link``; if there are none, that of the body ``link``.
     folder : path, optional
         Folder for the reduced bodies, which later runs use again; those of a `sweep` lie beside its cases by default, others are

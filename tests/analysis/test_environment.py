@@ -70,6 +70,11 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "port": ({"inputs": {"push": ("effort", "axle")}}, "axle"),
     "period": ({"period": 1.0}, "period: must be within 0 … t_end = 0.2 s, not 1"),
     "vary": ({"vary": {"gravity.z": 3.0}}, "vary.gravity.z: 3.0 is no distribution"),
+    "varied": ({"vary": ["gravity.z"]}, "vary: ['gravity.z'] is no mapping"),
+    "path": ({"vary": {"bodies.pol.mass": fm.Range(1.0, 2.0)}}, "did you mean 'pole'?"),
+    "value": ({"vary": {"bodies.pole.mass": fm.Range(-2.0, -1.0)}}, "bodies.pole.mass: must be >= 0, not -2"),
+    "reward": ({"reward": 1.0}, "reward: 1.0 is no function of the outputs"),
+    "ended": ({"ended": True}, "ended: True is no function of the outputs"),
 }
 
 
@@ -80,3 +85,19 @@ def test_a_wrong_argument_is_named(what: str) -> None:
         fm.environment(cart(), **{**GIVEN, **changes})
     assert text in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("action", [[1.0, 2.0], [], "push", None, [np.nan], [[None]]])
+def test_a_wrong_action_is_named(action: Any) -> None:
+    env = fm.environment(cart(), **GIVEN)
+    env.reset(seed=1)
+    with pytest.raises(fm.InputError, match=r"action: .*; give 1 numbers, in the order push|inputs\.push: nan is no finite"):
+        env.step(action)
+
+
+@pytest.mark.parametrize("gained", [None, "much", np.nan, np.inf])
+def test_a_wrong_reward_is_named(gained: Any) -> None:
+    env = fm.environment(cart(), **{**GIVEN, "reward": lambda outputs, inputs: gained})
+    env.reset(seed=1)
+    with pytest.raises(fm.InputError, match=r"reward at t = 0\.02 s: must be"):
+        env.step([1.0])

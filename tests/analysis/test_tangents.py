@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import flexmbs as fm
 
@@ -63,6 +64,22 @@ def test_every_parameter_of_a_pendulum():
     np.testing.assert_allclose(found.values, small_code(*AT.values()).real, rtol=1e-7)
     np.testing.assert_allclose(found.gradient, by_complex_step(), rtol=1e-7, atol=1e-9)
     assert (np.abs(found.gradient - by_complex_step()) < found.error + 1e-8).all()
+
+
+@pytest.mark.parametrize("method", ["tangent", "adjoint"])
+def test_outputs_that_are_round_off_refuse_nothing(method):
+    """About an axis that is y but for rounding, in random axes of the ground."""
+    for seed in range(3):
+        turned = Rotation.random(random_state=seed).as_matrix()
+        model = fm.Model("turned", frames={"post": fm.Frame((0, 0, 0), turned.tolist())})
+        bob = model.add(fm.RigidBody("bob", mass=1.3, com=tuple(turned.T @ (0, 0, -0.7)), inertia=(0.2, 0.2, 0.2)))
+        hinge = model.add(fm.Revolute("hinge", model.ground["post"], bob, axis=tuple(turned.T @ (0, 1, 0)), v0=-0.4))
+        model.add(fm.JointSpring("spring", hinge, k=4.0))
+        noise = [f"last body bob {what}" for what in ("angular velocity x", "angular velocity z", "position y")]
+        outputs = [*noise, "last joint hinge.0 velocity"]
+        found = fm.sensitivities(model, ["joints.hinge.v0", "forces.spring.k"], outputs, t_end=0.2, step=STEP, method=method)
+        assert (np.abs(found.gradient[:3]) < 1e-12).all()
+        assert (found.error[3] < 1e-6).all()
 
 
 @pytest.mark.parametrize("formalism", ["recursive", "embedding", "multiplier"])

@@ -1,9 +1,13 @@
 """The digest of user functions follows what they compute: code, constants, enclosed values and the functions that they call."""
 
 import functools
+import pathlib
 import subprocess
 import sys
+import types
+from collections import deque
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numba
@@ -11,7 +15,7 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
-from flexmbs.model.function_code import code_digest, functions_of
+from flexmbs.model.function_code import code_digest, files_named, functions_of
 
 SOURCE = """
 import numpy as np
@@ -63,6 +67,24 @@ def enclosing(k: Any) -> Callable[..., Any]:
     return lambda t: k * t
 
 
+def within(k: float) -> Callable[..., Any]:
+    """A global name that only an inner function uses."""
+    space: dict[str, Any] = {"K": k}
+    exec(compile("def law(t):\n    return (lambda: K * t)() + sum(K for _ in range(2))", "user.py", "exec"), space)
+    return space["law"]
+
+
+def of_module(k: float) -> Callable[..., Any]:
+    """A value of a module of the user, in a package of modules that know each other."""
+    package, values = types.ModuleType("package"), types.ModuleType("package.values")
+    for module in (package, values):
+        module.__file__ = "/home/user/package.py"
+        module.values, module.package, module.k = values, package, k  # type: ignore[attr-defined]
+    space: dict[str, Any] = {"package": package}
+    exec(compile("def law(t):\n    return package.values.k * t", "user.py", "exec"), space)
+    return space["law"]
+
+
 def scaled(k: float, t: float) -> float:
     return k * t
 
@@ -75,6 +97,8 @@ def recursive(n: int) -> int:
     "make",
     [enclosing, Gain, lambda k: Gain(k).method, lambda k: functools.partial(scaled, k), lambda k: numba.njit(enclosing(k)),
      lambda k: enclosing(np.full(3, k)), lambda k: enclosing([1.0, {"k": k}]), lambda k: enclosing(enclosing(k)),
+     lambda k: enclosing(Fraction(k)), lambda k: enclosing(pathlib.Path(f"mesh{k}.msh")), lambda k: enclosing(deque([k])),
+     lambda k: within(k), lambda k: of_module(k),
      lambda k: fm.algebraic(residual=lambda t, x, v, y: [y[0] - k * x])(lambda t, x, v, y: y[0])],
 )  # fmt: skip
 def test_values_within_count(make: Callable[[float], Any]) -> None:
@@ -102,3 +126,17 @@ def test_functions_of_a_model_by_place() -> None:
     assert [function for _, function in functions_of(model)] == [law]
     ((place, _),) = functions_of(model)
     assert place.startswith("forces.push.")
+
+
+def test_files_are_found_where_a_function_names_them(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.msh", "b.msh", "c.msh", "noending"):
+        pathlib.Path(name).write_text("$MeshFormat")
+
+    def build(mesh: str = "a.msh") -> Any:
+        """c.msh is in running text only."""
+        return [mesh, tmp_path / "b.msh", "absent.msh", "noending"]
+
+    other = tmp_path / "b.msh"
+    assert files_named(build) == ["a.msh", "b.msh"]
+    assert files_named(enclosing(other)) == [str(other)]

@@ -72,6 +72,8 @@ def test_what_has_no_indices() -> None:
     design = fm.Saltelli(count=4)
     with pytest.raises(fm.InputError, match="result: output 'y' is 1 in all cases; no parameter has an effect on it"):
         fm.sobol_indices(sweep(FIELD, outputs={"y": lambda solution: 1.0}, design=design))
+    with pytest.raises(fm.InputError, match=r"result: its design Saltelli has a count of 4, too few .*; take 8 or more"):
+        fm.sobol_indices(sweep(FIELD, outputs=END, design=design))
     with pytest.raises(fm.InputError, match="confidence: must be within 0 … 1, not 95"):
         fm.sobol_indices(sweep(FIELD, outputs=END, design=design), confidence=95)
 
@@ -98,6 +100,10 @@ def test_distributions() -> None:
         fm.Grid().points({"a": fm.Normal(0.0, 1.0)})
     with pytest.raises(fm.InputError, match=r"Normal\.deviation: must be > 0"):
         fm.Normal(0.0, 0.0)
+    assert fm.LogNormal(1e300, 0.1).at(1.0) < np.inf
+    for kind, mean, deviation in ((fm.LogNormal, 1.0, 100.0), (fm.LogNormal, 1e-300, 80.0), (fm.Normal, 1e308, 1e308)):
+        with pytest.raises(fm.InputError, match=rf"{kind.__name__}\.deviation: is .*, for which no float has the values"):
+            kind(mean, deviation)
     with pytest.raises(fm.InputError, match=r"Saltelli\.seed: must be at least 1, not 0"):
         fm.Saltelli(count=4, seed=0)
 
@@ -175,6 +181,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "values": ({"parameters": {"gravity.z": [1.0, 2.0]}}, "parameters.gravity.z: needs a distribution; give fm.Normal"),
     "limit": ({"limits": {"ende": (0.0, None)}}, "limits: 'ende' is not among the outputs; did you mean 'end'?"),
     "limits": ({"limits": {}}, "limits: give at least one"),
+    "no limit": ({"limits": {"end": (None, None)}}, "limits.end: every value is within them; give a lower or an upper one"),
     "error": ({"error": 0.0}, "error: must be within 0 … 1, not 0"),
     "confidence": ({"confidence": 1.0}, "confidence: must be within 0 … 1, not 1"),
     "most": ({"most": 0}, "most: must be"),

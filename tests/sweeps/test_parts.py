@@ -74,6 +74,19 @@ def test_threads_wait_for_the_one_that_reduces(marks: pathlib.Path, tmp_path: pa
     assert reductions(marks) == {"0.01": 2, "0.02": 2}  # in memory and in the folder
 
 
+def test_a_changed_file_that_a_function_reads_is_another_body(tmp_path: pathlib.Path) -> None:
+    lengths = tmp_path / "length.txt"
+
+    def read(height: float = 0.02) -> fm.FlexibleBodyData:
+        return body(height * float(lengths.read_text()))
+
+    both, masses = fm.ModelWithParts(beams.model(), {"bar": read}, folder=tmp_path / "p"), []
+    for factor in ("1", "2", "1"):
+        lengths.write_text(factor)
+        masses.append(fm.FlexibleBodyData.load(both.made({}).bodies["bar"].file).mass)
+    assert masses == pytest.approx([masses[0], 2.0 * masses[0], masses[0]])
+
+
 def test_keys_of_a_part_file(tmp_path: pathlib.Path) -> None:
     part = pp.read_part(write_part(tmp_path))
     both = fm.ModelWithParts(beams.model, {"bar": part}, folder=tmp_path / "p")

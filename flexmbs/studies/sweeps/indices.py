@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 HEADINGS = ("output", "parameter", "first", "±", "total", "±")
 RESAMPLES = 1000  # of the bootstrap
 SEED = 1
+FEWEST = 8  # points of one set: fewer vary too little, when drawn anew, to tell an error
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +107,8 @@ def sobol_indices(result: SweepResult, *, confidence: float = 0.95) -> SobolIndi
     Raises
     ------
     InputError
-        For cases that are not those of such a design, or that failed, and outputs that do not vary.
+        For cases that are not those of such a design, with a ``count`` of 8 or more, or that failed, and outputs that do not
+        vary.
     MachineError
         Without SALib, the extra ``flexmbs[sensitivity]``.
 
@@ -164,6 +166,11 @@ def _check_cases(result: SweepResult) -> None:
     for name, values in result.outputs.items():
         if np.ptp(values) == 0.0:
             raise InputError(f"result: output '{name}' is {values[0]:g} in all cases; no parameter has an effect on it")
+    count = len(result) // (len(result.parameters) + 2)
+    if count < FEWEST:
+        raise InputError(
+            f"result: its design Saltelli has a count of {count}, too few for errors of indices; take {FEWEST} or more"
+        )
     wrong = result.counts().get(FAIL, 0)
     if wrong:
         warnings.warn(f"sobol_indices: {wrong} of {len(result)} cases are FAIL", ModelWarning, stacklevel=3)

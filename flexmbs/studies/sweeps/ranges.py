@@ -112,6 +112,10 @@ class Normal(Spread):
     mean: Number = dataclasses.field(kw_only=False)
     deviation: Positive = dataclasses.field(kw_only=False)
 
+    @model_validator(mode="after")
+    def _finite(self) -> "Normal":
+        return _within_floats(self)
+
     @property
     def checked(self) -> Values:
         return (self.mean,)
@@ -141,15 +145,28 @@ class LogNormal(Spread):
     median: Positive = dataclasses.field(kw_only=False)
     deviation: Positive = dataclasses.field(kw_only=False)
 
+    @model_validator(mode="after")
+    def _finite(self) -> "LogNormal":
+        return _within_floats(self)
+
     @property
     def checked(self) -> Values:
         return (self.median,)
 
     def at(self, u: float) -> float:
-        return float(self.median * math.exp(self.deviation * _normal(u)))
+        return float(self.median * np.exp(self.deviation * _normal(u)))
 
 
 Axis = Spread | Values
+
+
+def _within_floats(spread: Any) -> Any:
+    """The distribution. Raises `NestedError` if its values leave the floats, or positive ones are rounded to zero."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        ends = [spread.at(0.0), spread.at(1.0)]
+    if not np.isfinite(ends).all() or (isinstance(spread, LogNormal) and min(ends) == 0.0):
+        raise NestedError([Problem(("deviation",), f"is {spread.deviation:g}, for which no float has the values; give less")])
+    return spread
 
 
 def _normal(u: float) -> float:

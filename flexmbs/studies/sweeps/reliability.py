@@ -202,9 +202,11 @@ def _check(parameters: Any, outputs: Mapping[str, Wanted], limits: Mapping[str, 
             )
     if not limits:
         raise InputError('limits: give at least one, as {"sag": (-1e-3, None)}')
-    for name in limits:
+    for name, pair in limits.items():
         if name not in outputs:
             raise InputError(f"limits: '{name}' is not among the outputs; {close_names(name, outputs)}")
+        if not any(map(math.isfinite, pair)):
+            raise InputError(f"limits.{name}: every value is within them; give a lower or an upper one")
     if not 0.0 < read_number(confidence, "confidence") < 1.0:
         raise InputError(f"confidence: must be within 0 … 1, not {confidence:g}")
 
