@@ -13,12 +13,11 @@ from flexmbs.flexible_body.parts import FloatArray, Surface
 from flexmbs.page.fields import EDGE, HIDDEN, SCALE, SIDES, other_side
 from flexmbs.page.html import number
 from flexmbs.page.panels import ticks
-from flexmbs.page.raster import Canvas, Paint, flat, ramp, smooth
+from flexmbs.page.raster import Canvas, flat, ramp, smooth
 from flexmbs.page.solids import EXAGGERATION, LIGHT, view_of
 from flexmbs.page.style import FONTS, SHADES
 
 MODE = (400, 250)  # pixels
-UNKNOWN = np.full(3, 0.72)  # grey
 WIDE, TALL, BAR = (820, 264), (410, 370), 90  # of each side of a field; of the bar of colours
 LOOK = (
     "text{font:12px " + FONTS + ";fill:#5d6b7a}.spot{font-weight:700;fill:#1d2733}"
@@ -71,7 +70,7 @@ def places_drawing(surface: Surface, places: FloatArray, bar: Bar, marks: FloatA
     for k, axes in enumerate((above, other_side(above))):
         x, y = (0, k * height) if long else (k * width, 0)
         canvas, seen = Canvas(surface.nodes @ axes.T, width, height), surface.nodes @ axes.T
-        canvas.draw(seen[surface.triangles], known(places[surface.triangles], table))
+        canvas.draw(seen[surface.triangles], smooth(places[surface.triangles], table))
         canvas.outline(EDGE * size)
         parts.append(f'<g transform="translate({x} {y})">{image(canvas)}{_numbers(canvas, marks @ axes.T, HIDDEN * size)}')
         parts.append(f'<text class="on" x="6" y="16">{SIDES[k]}</text></g>')
@@ -92,12 +91,6 @@ def _numbers(canvas: Canvas, marks: FloatArray, tolerance: float) -> str:
             )
             found.append(f'<text class="spot" x="{x + 8:.1f}" y="{y - 4:.1f}">{k + 1}</text>')
     return "".join(found)
-
-
-def known(values: FloatArray, table: FloatArray) -> Paint:
-    """As `smooth`, triangles with a corner that is NaN in grey."""
-    unknown, colours = np.asarray(np.isnan(values).any(axis=1)), smooth(np.nan_to_num(values), table)
-    return lambda k, weight: np.where(unknown[k][:, None], UNKNOWN, colours(k, weight))
 
 
 def _bar(x: float, height: float, bar: Bar) -> str:

@@ -5,18 +5,27 @@ from __future__ import annotations
 import functools
 import struct
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.flexible_body.parts import FloatArray, IntArray
 
+Planes = tuple[FloatArray, FloatArray, FloatArray]
 FINER = 2  # pixels computed for one, in each direction
-MOST_PAIRS = 2_000_000  # of triangles and pixels at a time
+MOST_PAIRS = 100_000  # of triangles and pixels at a time, for which the fast memory of a processor has room
 CREASE = 0.75  # cosine between normals, below which an edge is drawn
 EDGE = np.array([0.11, 0.15, 0.20])
-Paint = Callable[[IntArray, FloatArray], FloatArray]
+UNKNOWN = np.full(3, 0.72)  # grey
+
+
+class Paint(NamedTuple):
+    """Colours (n, 3) of triangles, one each; with values (T, 3) of their corners, those of a table at 0 to 1, grey for NaN."""
+
+    colours: FloatArray
+    values: FloatArray | None = None
 
 
 class Canvas:
@@ -30,8 +39,10 @@ class Canvas:
         self.scale = float(np.min(room / np.maximum(high - low, 1e-300)))
         self.centre = 0.5 * (low + high)
         shape = height * FINER, width * FINER
-        self.colour, self.normal = np.zeros((2, *shape, 3), np.float32)
+        self.colour = np.zeros((3, *shape), np.float32)
         self.depth = np.full(shape, -np.inf, np.float32)
+        self.triangle = np.full(shape, -1, np.int32)  # the nearest, counted over all that were drawn
+        self.normals: list[FloatArray] = []
 
     def place(self, seen: FloatArray) -> FloatArray:
         """Pixels (…, 2), right and down, of points (…, 3) seen."""
@@ -40,58 +51,78 @@ class Canvas:
 
     def clear_depth(self) -> None:
         """What is drawn next is before everything drawn so far."""
-        self.depth = np.where(np.isfinite(self.depth), np.float32(-1e30), self.depth)
+        self.depth[self.triangle >= 0] = -1e30
 
     def draw(self, corners: FloatArray, paint: Paint) -> None:
-        """Triangles (T, 3, 3) seen from their front; ``paint`` gives the colours (n, 3) of triangles (n,) at weights (n, 3) of
-        their corners."""
+        """Triangles (T, 3, 3) seen from their front."""
         normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
         rows = np.flatnonzero(normal[:, 2] > 0.0)
         corner = np.concatenate([FINER * self.place(corners[rows]), corners[rows, :, 2:]], axis=2)
         low = np.maximum(np.ceil(corner[:, :, :2].min(axis=1) - 0.5), 0).astype(int)
         high = np.minimum(np.floor(corner[:, :, :2].max(axis=1) - 0.5), np.array(self.depth.shape[::-1]) - 1).astype(int)
         counts = np.prod(np.maximum(high - low + 1, 0), axis=1)
-        unit = normal[rows] / np.linalg.norm(normal[rows], axis=1, keepdims=True)
+        planes, first = _planes(corner), sum(map(len, self.normals))
         for part in np.array_split(np.arange(len(rows)), max(int(counts.sum()) // MOST_PAIRS + 1, 1)):
-            self._fill(corner[part], (low[part], high[part]), unit[part], functools.partial(_some, paint, rows[part]))
+            self._fill(part, first, _heights(planes, corner[:, :, 2]), (low, high), planes)
+        self.normals.append(normal[rows] / np.linalg.norm(normal[rows], axis=1, keepdims=True))
+        self._shade(first, rows, planes, paint)
 
-    def _fill(self, corner: FloatArray, box: tuple[IntArray, IntArray], normal: FloatArray, paint: Paint) -> None:
-        low, high = box
-        spread = np.maximum(high - low + 1, 0)
-        down = np.where(spread[:, 0] > 0, spread[:, 1], 0)
-        lines = np.repeat(np.arange(len(corner)), down)  # rows of pixels, by triangle
+    def _fill(self, part: IntArray, first: int, heights: FloatArray, box: tuple[IntArray, IntArray], planes: Planes) -> None:
+        """The nearest triangle and its depth at the pixels of a part of the triangles."""
+        low, high = (end[part] for end in box)
+        down = np.where(high[:, 0] >= low[:, 0], np.maximum(high[:, 1] - low[:, 1] + 1, 0), 0)
+        lines = np.repeat(np.arange(len(part)), down)  # rows of pixels, by triangle
         y = _counted(down) + low[lines, 1]
-        a, b, c = _planes(corner)
-        start = b[lines] * (y + 0.5)[:, None] + c[lines]
-        first, last = _crossing(start, a[lines], low[lines, 0], high[lines, 0])
-        across = np.maximum(last - first + 1, 0)
-        rise, height = np.einsum("ti,ti->t", a, corner[:, :, 2])[lines], np.einsum("ti,ti->t", start, corner[lines, :, 2])
-        line = np.repeat(np.arange(len(lines), dtype=np.int32), across)
+        a, b, c = (each[part][lines] for each in planes)
+        left, right = _crossing(b * (y + 0.5)[:, None] + c, a, low[lines, 0], high[lines, 0])
+        across = np.maximum(right - left + 1, 0)
+        rise, slope, base = heights[part][lines].T
+        start = (base + slope * (y + 0.5) + rise * (left + 0.5)).astype(np.float32)
         x = _counted(across)  # single precision from here on: half the time
-        height = (height + rise * (first + 0.5)).astype(np.float32)
-        z = rise.astype(np.float32)[line] * x.astype(np.float32) + height[line]
-        pixel = (y * self.depth.shape[1] + first).astype(np.int32)[line] + x
-        depth, shades, normals = self.depth.reshape(-1), self.colour.reshape(-1, 3), self.normal.reshape(-1, 3)
-        near = z > depth[pixel]
-        np.maximum.at(depth, pixel[near], z[near])
-        chosen = np.flatnonzero(near & (z == depth[pixel]))
-        at, row = pixel[chosen], line[chosen]
-        k = lines[row]
-        weight = a[k] * (x[chosen] + first[row] + 0.5)[:, None] + start[row]
-        normals[at], shades[at] = normal[k], paint(k, weight)
+        z = np.repeat(rise.astype(np.float32), across) * x.astype(np.float32)
+        z += np.repeat(start, across)
+        x += np.repeat((y * self.depth.shape[1] + left).astype(np.int32), across)
+        depth, triangle = self.depth.reshape(-1), self.triangle.reshape(-1)
+        before = depth[x]
+        np.maximum.at(depth, x, z)
+        chosen = np.flatnonzero((z == depth[x]) & (z > before))
+        triangle[x[chosen]] = np.repeat((part[lines] + first).astype(np.int32), across)[chosen]
+
+    def _shade(self, first: int, rows: IntArray, planes: Planes, paint: Paint) -> None:
+        """Colours of the pixels where triangles from number ``first`` on are the nearest."""
+        at = np.flatnonzero(self.triangle.reshape(-1) >= first)
+        k = self.triangle.reshape(-1)[at] - first
+        if paint.values is None:
+            place, table = rows[k], paint.colours
+        else:
+            rise, slope, base = _heights(planes, paint.values[rows]).T
+            y, x = np.divmod(at, self.depth.shape[1])
+            value = rise[k] * (x + 0.5) + slope[k] * (y + 0.5) + base[k]
+            unknown, last = np.isnan(value), len(paint.colours) - 1
+            value = np.clip(value, 0.0, 1.0) * last
+            value[unknown] = last + 1
+            place = np.rint(value).astype(np.int32)
+            table = np.vstack([paint.colours, UNKNOWN])
+        for channel, shade in zip(self.colour.reshape(3, -1), table.T.astype(np.float32)):
+            channel[at] = shade[place]
 
     def outline(self, size: float) -> None:
         """Dark lines at steps in depth beyond ``size`` and at creases."""
-        seen = np.isfinite(self.depth)
-        depth, edge = np.where(seen, self.depth, -1e30), np.zeros(seen.shape, bool)
+        normals, edge = np.vstack([*self.normals, np.zeros((1, 3))]), np.zeros(self.depth.size, bool)
+        triangle, depth, pixels = (
+            self.triangle.reshape(-1),
+            self.depth.reshape(-1),
+            np.arange(self.depth.size).reshape(self.depth.shape),
+        )
         for axis in (0, 1):
-            a, b = _neighbours(depth, axis)
-            folded = (np.einsum("ijk,ijk->ij", *_neighbours(self.normal, axis)) < CREASE) & (a > -1e29) & (b > -1e29)
-            cut = (np.abs(a - b) > size) | folded
-            front, back = _neighbours(edge, axis)
-            front |= cut & (a >= b)
-            back |= cut & (b > a)
-        self.colour[edge & seen] = 0.55 * EDGE + 0.45 * self.colour[edge & seen]
+            ends = _neighbours(self.triangle, axis)
+            a, b = (side[ends[0] != ends[1]] for side in _neighbours(pixels, axis))  # between two triangles, or one and nothing
+            folded = np.einsum("ni,ni->n", normals[triangle[a]], normals[triangle[b]]) < CREASE
+            cut = ~(np.abs(depth[a] - depth[b]) <= size) | folded
+            near = depth[a] >= depth[b]
+            edge[a[cut & near]] = edge[b[cut & ~near]] = True
+        colour = self.colour.reshape(3, -1)
+        colour[:, edge] = 0.55 * EDGE[:, None] + 0.45 * colour[:, edge]
 
     def visible(self, seen: FloatArray, tolerance: float) -> bool:
         """Whether nothing is before a point (3,) by more than ``tolerance``."""
@@ -100,12 +131,14 @@ class Canvas:
 
     def image(self) -> NDArray[np.uint8]:
         """Colours with opacity (height, width, 4); white where nothing is, which viewers mix into edges."""
-        parts = [(slice(a, None, FINER), slice(b, None, FINER)) for a in range(FINER) for b in range(FINER)]
-        opaque = np.stack([np.isfinite(self.depth[part]) for part in parts])
-        cover = opaque.sum(axis=0, dtype=np.float32)[:, :, None]
-        colour = np.sum([self.colour[part] for part in parts], axis=0)  # zero where nothing is
-        plain = np.concatenate([np.where(cover > 0.0, colour / np.maximum(cover, 1.0), 1.0), cover / len(parts)], axis=2)
-        return np.asarray(np.rint(255.0 * np.clip(plain, 0.0, 1.0)), np.uint8)
+        shades = np.zeros((4, self.height, self.width), np.float32)  # sums of colours and of opacities
+        for part in ((slice(a, None, FINER), slice(b, None, FINER)) for a in range(FINER) for b in range(FINER)):
+            shades[:3] += self.colour[:, *part]  # zero where nothing is
+            shades[3] += self.triangle[part] >= 0
+        shades[:3] *= 255.0 / np.maximum(shades[3], 1.0)
+        shades[:3, shades[3] == 0.0] = 255.0
+        shades[3] *= 255.0 / FINER**2
+        return np.ascontiguousarray(np.rint(shades).astype(np.uint8).transpose(1, 2, 0))
 
     def png(self) -> bytes:
         """The image as a file (PNG, ISO/IEC 15948), differences of neighbours compressed."""
@@ -119,18 +152,12 @@ class Canvas:
 
 def flat(colours: FloatArray) -> Paint:
     """One colour (T, 3) for each triangle."""
-    return lambda k, _: colours[k]
+    return Paint(colours)
 
 
 def smooth(values: FloatArray, table: FloatArray) -> Paint:
-    """Values (T, 3) at the corners, 0 to 1, as colours of a table (n, 3)."""
-    last = len(table) - 1
-    return lambda k, weight: table[np.clip(np.rint(np.einsum("ti,ti->t", weight, values[k]) * last), 0, last).astype(int)]
-
-
-def _some(paint: Paint, rows: IntArray, k: IntArray, weight: FloatArray) -> FloatArray:
-    """Colours of triangles numbered among some of all."""
-    return paint(rows[k], weight)
+    """Values (T, 3) at the corners, 0 to 1, as colours of a table (n, 3); triangles with a corner that is NaN in grey."""
+    return Paint(table, values)
 
 
 def ramp(colours: Sequence[str], n: int = 256) -> FloatArray:
@@ -140,7 +167,7 @@ def ramp(colours: Sequence[str], n: int = 256) -> FloatArray:
     return np.column_stack([np.interp(at, np.arange(len(known)), known[:, i]) for i in range(3)])
 
 
-def _planes(corner: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _planes(corner: FloatArray) -> Planes:
     """Barycentric coordinates (T, 3) of triangles as a x + b y + c."""
     (x0, y0), (x1, y1), (x2, y2) = (corner[:, i, :2].T for i in range(3))
     area = (x1 - x0) * (y2 - y0) - (x2 - x0) * (y1 - y0)
@@ -150,6 +177,11 @@ def _planes(corner: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     c = np.column_stack([x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, x0 * y1 - x1 * y0]) / area
     c[np.isinf(area[:, 0])] = -1.0
     return a, b, c
+
+
+def _heights(planes: Planes, values: FloatArray) -> FloatArray:
+    """Values (T, 3) of corners between them as x, y and 1 times (T, 3)."""
+    return np.column_stack([np.einsum("ti,ti->t", each, values) for each in planes])
 
 
 def _crossing(start: FloatArray, slope: FloatArray, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:

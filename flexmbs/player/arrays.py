@@ -49,7 +49,7 @@ class Buffer:
 
     def text(self) -> str:
         """All arrays in base64."""
-        return base64.b64encode(zlib.compress(b"".join(self._parts), 9)).decode()
+        return base64.b64encode(zlib.compress(b"".join(self._parts), 6)).decode()
 
 
 def read(text: str, given: dict[str, Any]) -> NDArray[np.float64]:

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
+from flexmbs.algebra.so3 import euler_parameters
 from flexmbs.flexible_body.parts import Surface
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.page.solids import up_of, view_of
@@ -84,7 +84,7 @@ def body_scene(
 def frame_table(name: str, data: FlexibleBodyData) -> dict[str, Any]:
     """A frame by its undeformed pose."""
     frame = data.frames[name]
-    quaternion = np.roll(Rotation.from_matrix(frame.R).as_quat(), 1)
+    quaternion = euler_parameters(frame.R)
     return {"name": name, "body": 0, "rest": [*frame.x.tolist(), *quaternion.tolist()]}
 
 

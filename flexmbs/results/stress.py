@@ -21,7 +21,7 @@ from flexmbs.results.body_loads import BodyLoads
 from flexmbs.results.hot_spots import Envelope, HotSpots, hot_spots
 from flexmbs.results.stress_values import FloatArray, IntArray, NodalStress
 
-BLOCK = 64 * 2**20  # bytes of the stresses of one block of nodes
+BLOCK = 4 * 2**20  # bytes of the stresses of one block of nodes, for which the fast memory of a processor has room
 MOST_TIMES = 2000  # evaluated by summary and report
 
 
