@@ -46,19 +46,19 @@ def chart(panels: Sequence[Panel], span: tuple[float, float] | None = None) -> s
 
 def _panel(panel: Panel, span: tuple[float, float]) -> str:
     keys = "".join(f'<span class="key {look(curve, k)}">{html.escape(curve.name)}</span>' for k, curve in enumerate(panel.curves))
-    notes = "".join(f'<span class="note">{note}</span>' for note in remarks(panel))
+    notes = "".join(f'<span class="note">{html.escape(note)}</span>' for note in remarks(panel))
     head = f'<div class="panel-head"><b>{html.escape(panel.heading)}</b>{keys}{notes}</div>'
     return f'<div class="panel">{head}{drawing(panel, span)}</div>'
 
 
 def remarks(panel: Panel) -> list[str]:
-    """What the legend of a panel says beside its curves: how many are left out, how far peaks reach that leave the axis."""
+    """What the legend of a panel says beside its curves: its notes, how far peaks reach that leave the axis; escape it."""
     values = _values(panel)
     ends, every = limits(values), np.concatenate([np.zeros(0), *values])
     beyond = every[(every > ends[1]) | (every < ends[0])]
     peak = float(beyond[np.argmax(np.abs(beyond))]) if len(beyond) else None
     found = [] if peak is None else [f"▲ peaks to {number(10.0**peak if panel.logarithmic else peak, 3)}"]
-    return [f"and {panel.more} more", *found] if panel.more else found
+    return [*panel.notes, *found]
 
 
 def drawing(panel: Panel, span: tuple[float, float], width: float = WIDTH, height: float = HEIGHT) -> str:

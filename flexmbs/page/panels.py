@@ -15,6 +15,7 @@ MOST_CURVES = 8
 FLOOR = 1e-18  # of values on a logarithmic axis
 CLIPPED, TAIL = 5.0, 0.01  # an axis ends before peaks beyond so many times the range of all but this share of the values
 MARGIN = 0.06
+MOST_QUIET = 3  # named
 
 
 class Curve(NamedTuple):
@@ -46,7 +47,7 @@ class Bar(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """Curves of one unit, or bars; more: curves left out."""
+    """Curves of one unit, or bars; more: curves left out; quiet: names of those that are noise, drawn as zero."""
 
     title: str
     unit: str
@@ -54,6 +55,15 @@ class Panel(NamedTuple):
     bars: tuple[Bar, ...] = ()
     logarithmic: bool = False
     more: int = 0
+    quiet: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> list[str]:
+        """What the legend says of curves that are left out or drawn as zero."""
+        some = ", ".join(self.quiet[:MOST_QUIET]) + (
+            f" and {len(self.quiet) - MOST_QUIET} more" if len(self.quiet) > MOST_QUIET else ""
+        )
+        return ([f"and {self.more} more"] if self.more else []) + ([f"zero but for round-off: {some}"] if some else [])
 
     @property
     def heading(self) -> str:
@@ -61,10 +71,13 @@ class Panel(NamedTuple):
         return f"{self.title}  [{self.unit}]" if self.unit else self.title
 
 
-def panel(title: str, unit: str, t: FloatArray, values: Mapping[str, FloatArray], *, logarithmic: bool = False) -> Panel:
-    """A panel of values (nt,) by name, with the peaks of long ones."""
-    shown = [(name, np.maximum(y, FLOOR) if logarithmic else y) for name, y in values.items()]
-    return Panel(title, unit, tuple(Curve(name, *thinned(t, y)) for name, y in shown), logarithmic=logarithmic)
+def panel(
+    title: str, unit: str, t: FloatArray, values: Mapping[str, FloatArray], *, logarithmic: bool = False, floor: float = 0.0
+) -> Panel:
+    """A panel of values (nt,) by name, with the peaks of long ones; values that nowhere exceed ``floor`` are zero."""
+    quiet = tuple(name for name, y in values.items() if float(np.abs(y).max(initial=0.0)) < floor)
+    shown = [(name, np.maximum(y, FLOOR) if logarithmic else y * (name not in quiet)) for name, y in values.items()]
+    return Panel(title, unit, tuple(Curve(name, *thinned(t, y)) for name, y in shown), logarithmic=logarithmic, quiet=quiet)
 
 
 def readable(panels: Iterable[Panel], most: int = MOST_CURVES) -> list[Panel]:

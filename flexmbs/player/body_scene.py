@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.algebra.so3 import euler_parameters
 from flexmbs.flexible_body.parts import Surface
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.page.solids import up_of, view_of
@@ -83,8 +82,10 @@ def body_scene(
 
 def frame_table(name: str, data: FlexibleBodyData) -> dict[str, Any]:
     """A frame by its undeformed pose."""
+    from scipy.spatial.transform import Rotation  # import on demand: a third of a second, which pages of runs do not need
+
     frame = data.frames[name]
-    quaternion = euler_parameters(frame.R)
+    quaternion = np.roll(Rotation.from_matrix(frame.R).as_quat(), 1)
     return {"name": name, "body": 0, "rest": [*frame.x.tolist(), *quaternion.tolist()]}
 
 

@@ -46,4 +46,4 @@ def _panel(stored: _Stored, panel: Panel) -> dict[str, Any]:
         {"name": bar.name, "states": [[each.start, each.end, each.kind] for each in bar.states], "marks": list(bar.marks)}
         for bar in panel.bars
     ]
-    return {"title": panel.heading, "logarithmic": panel.logarithmic, "more": panel.more, "curves": curves, "bars": bars}
+    return {"title": panel.heading, "logarithmic": panel.logarithmic, "notes": panel.notes, "curves": curves, "bars": bars}

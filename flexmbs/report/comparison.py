@@ -164,7 +164,8 @@ def over(a: Sequence[Panel], b: Sequence[Panel]) -> list[Panel]:
         bars = tuple(bar._replace(name=f"{bar.name} {run}") for run, panel in zip((A, B), pair) if panel for bar in panel.bars)
         base = pair[0] or pair[1]
         assert base is not None
-        found.append(base._replace(curves=tuple(curves), bars=bars))
+        quiet = tuple(f"{name} {run}" for run, panel in zip((A, B), pair) if panel for name in panel.quiet)
+        found.append(base._replace(curves=tuple(curves), bars=bars, quiet=quiet))
     return found
 
 

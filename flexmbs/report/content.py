@@ -20,7 +20,7 @@ from flexmbs.page.panels import readable
 from flexmbs.player.modes import mode_title
 from flexmbs.player.surface import has_triangles
 from flexmbs.report.contacts import ContactSection, contact_section
-from flexmbs.report.curves import SECTIONS, Section
+from flexmbs.report.curves import SECTIONS, Section, quiet_below
 from flexmbs.report.equations import Equations, equations
 from flexmbs.report.fatigue import FatigueSection
 from flexmbs.report.fatigue import sections as fatigue_sections
@@ -134,10 +134,10 @@ def _model(solution: SolutionData) -> dict[str, Any]:
     compiled = solution.compiled
     modes = sum(data.nf for data in compiled.data.values())
     table = tomllib.loads(solution.model_text)
-    bodies = compiled.model.bodies.items()
+    bodies, quiet = compiled.model.bodies.items(), quiet_below(solution)
     return {
         "bodies": [(name, body.kind, body_mass(solution, name), _frames(solution, name)) for name, body in bodies],
-        "joints": [_joint_row(solution, name) for name in solution.joints],
+        "joints": [_joint_row(solution, name, quiet) for name in solution.joints],
         "forces": [
             (name, item.get("kind", ""), _target(item))
             for section in ("forces", "contacts", "rotors")
@@ -175,13 +175,14 @@ def _frames(solution: SolutionData, body: str) -> str:
     return ", ".join(names) + (f" · {data.nf} modes" if data is not None else "")
 
 
-def _joint_row(solution: SolutionData, name: str) -> tuple[Any, ...]:
+def _joint_row(solution: SolutionData, name: str, quiet: tuple[float, float]) -> tuple[Any, ...]:
     joint, place = solution.compiled.model.joints[name], solution.compiled.places[name]
     view = solution.joint(name)
     calm = between_impacts(solution)
-    force, torque = ((part[calm] ** 2).sum(axis=1).max() ** 0.5 for part in (view.force, view.torque))
+    largest = [float((part[calm] ** 2).sum(axis=1).max() ** 0.5) for part in (view.force, view.torque)]
+    force, torque = (value if value > below else 0.0 for value, below in zip(largest, quiet))
     where = "cut" if place.cut >= 0 else "tree, reversed" if place.reversed else "tree"
-    return name, joint.kind, str(joint.parent), str(joint.child), joint.nv, where, float(force), float(torque), view.unique
+    return name, joint.kind, str(joint.parent), str(joint.child), joint.nv, where, force, torque, view.unique
 
 
 def _target(item: dict[str, Any]) -> str:

@@ -10,11 +10,13 @@ import numpy as np
 from flexmbs.page.panels import Curve, FloatArray, Panel, panel, thinned
 from flexmbs.report.pictures import free_frames
 from flexmbs.results.summary import elastic_frames
+from flexmbs.system.sizes import model_size
 
 if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
 
 RAD, METRE = "rad", "m"
+SMALL = 1e-7  # of the largest reaction: round-off, and what the iterations of a step leave, 5e-8 for a plane double pendulum
 EFFORT = {
     RAD: ("Joint torque, drives, couplings, joint forces", "N m"),
     METRE: ("Joint force, drives, couplings, joint forces", "N"),
@@ -74,7 +76,20 @@ def reactions(solution: SolutionData) -> list[Panel]:
     named = {name if view.unique else f"{name} (not unique)": view for name, view in views.items()}
     forces = {name: np.linalg.norm(view.force, axis=1) for name, view in named.items()}
     torques = {name: np.linalg.norm(view.torque, axis=1) for name, view in named.items()}
-    return _panels(solution, [("Joint force", "N", forces), ("Joint moment", "N m", torques)])
+    floors = quiet_below(solution)
+    found = (("Joint force", "N", forces, floors[0]), ("Joint moment", "N m", torques, floors[1]))
+    return [panel(title, unit, solution.t, values, floor=floor) for title, unit, values, floor in found if values]
+
+
+def quiet_below(solution: SolutionData) -> tuple[float, float]:
+    """Force (N) and moment (N m) that are shown as zero: `SMALL` times the largest of all joints, or the weight of the bodies;
+    a force times the size of the model is a moment."""
+    size, system = model_size(solution.compiled), solution.compiled.system
+    wrenches = [np.abs(solution.joint(name).wrench).max(axis=0, initial=0.0) for name in solution.joints]
+    force, moment = np.max(wrenches, axis=0, initial=0.0).reshape(2, 3).max(axis=1) if wrenches else (0.0, 0.0)
+    weight = float(system.bodies.mass.sum()) * float(np.linalg.norm(solution.model.gravity))
+    largest = max(float(force), float(moment) / size, weight)
+    return SMALL * largest, SMALL * largest * size
 
 
 def efforts(solution: SolutionData) -> list[Panel]:
@@ -161,6 +176,6 @@ def _efforts(solution: SolutionData, unit: str) -> Values:
     for joint, name, _, v, kind in scalar_coordinates(solution):
         view = solution.joint(joint)
         effort = view.effort[:, v]
-        if kind == unit and np.abs(effort).max() > 1e-7 * max(np.abs(view.wrench).max(), 1e-9):
+        if kind == unit and np.abs(effort).max() > SMALL * max(np.abs(view.wrench).max(), 1e-9):
             found[name] = effort
     return found

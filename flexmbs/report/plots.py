@@ -93,8 +93,8 @@ def _draw(ax: Axes, panel: Panel) -> None:
     for k, curve in enumerate(panel.curves):
         style = {"drawstyle": "steps-post" if curve.stepped else "default", "linestyle": "--" if curve.dashed else "-"}
         ax.plot(curve.t, curve.y, color=PALETTE[k % len(PALETTE)], label=label(curve.name), **style)  # type: ignore[arg-type]
-    if panel.more:
-        ax.plot([], [], " ", label=f"and {panel.more} more")
+    for note in panel.notes:
+        ax.plot([], [], " ", label=label(note))
     if panel.logarithmic:
         ax.set_yscale("log")
         return

@@ -21,7 +21,7 @@ test("a triangle at the extreme of each peak that leaves the axis", () => {
   const t = Float64Array.from({ length: 1000 }, (_, k) => k / 1000), y = t.map((x) => Math.sin(20 * x));
   [y[300], y[301], y[700]] = [40, 90, -50];
   const curve = { name: "spiked", t, y, stepped: false, dashed: false, colour: 0 };
-  const panel = { title: "", logarithmic: false, more: 0, curves: [curve], bars: [] };
+  const panel = { title: "", logarithmic: false, notes: [], curves: [curve], bars: [] };
   const view = { panel, span: [0, 1], ends: null, whole: false, hidden: new Set() };
   const at = placesOf(view, 668);
   assert.equal(peaksOf(curve, view, at), `M${at.x(0.301).toFixed(1)} ${CHART.top - 3}l4 7h-8zM${at.x(0.7).toFixed(1)} ${at.height - CHART.bottom + 3}l4 -7h-8z`);
@@ -251,7 +251,7 @@ test("marks are multiples of 1, 2 or 5", () => {
 
 test("a panel maps times and values to its places and back, and the parts in the span are drawn", () => {
   const t = Float64Array.from([0, 1, 2, 3, 4]), y = Float64Array.from([0, 10, 0, 10, 40]);
-  const panel = { title: "", logarithmic: false, more: 0, bars: [], curves: [{ name: "a", t, y, stepped: false, dashed: false, colour: 0 }] };
+  const panel = { title: "", logarithmic: false, notes: [], bars: [], curves: [{ name: "a", t, y, stepped: false, dashed: false, colour: 0 }] };
   const view = { panel, span: [0, 3], ends: null, whole: false, hidden: new Set() };
   const at = placesOf(view, 600);
   near([at.time(at.x(1.7)), at.value(at.y(3))], [1.7, 3]);

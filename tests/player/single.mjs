@@ -80,6 +80,37 @@ async function looked() {
     return found;
   };
 
+  // a recording with numbered places: shares of white and dark pixels where their numbers are in its last picture
+  const filmed = async (player, root) => {
+    const stream = HTMLCanvasElement.prototype.captureStream;
+    let taken = null;
+    HTMLCanvasElement.prototype.captureStream = function (...given) {
+      taken = this;
+      return stream.apply(this, given);
+    };
+    player.colour(player.scene.table.marks[0].fields[0]);
+    player.look("top");
+    player.clock.speed = (player.scene.end - player.scene.start) / 1.5;
+    const film = await player.record();
+    HTMLCanvasElement.prototype.captureStream = stream;
+    const values = taken.getContext("2d").getImageData(0, 0, taken.width, taken.height).data;
+    const places = player.placed("marks", player.viewer.marks.shown());
+    const ratio = taken.width / player.canvas.clientWidth, kinds = [];
+    for (const { left, top } of places) {
+      const count = { white: 0, dark: 0, n: 0 };
+      for (let dy = -17; dy < -4; dy++) for (let dx = 8; dx < 20; dx++) {
+        const [column, row] = [Math.round(left * taken.width + ratio * dx), Math.round(top * taken.height + ratio * dy)];
+        if (column < 0 || column >= taken.width || row < 0 || row >= taken.height) continue;
+        const at = 4 * (row * taken.width + column);
+        count.n += 1;
+        count.white += Math.min(values[at], values[at + 1], values[at + 2]) > 215;
+        count.dark += Math.max(values[at], values[at + 1], values[at + 2]) < 110;
+      }
+      kinds.push(count);
+    }
+    return { size: film?.size, own: taken !== player.canvas, like: [taken.width, taken.height].join() === [player.canvas.width, player.canvas.height].join(), kinds };
+  };
+
   await until(() => document.querySelector(".player").player || document.querySelector('.player [data-player="note"]').textContent);
   const players = [];
   for (const root of document.querySelectorAll(".player")) {
@@ -126,6 +157,7 @@ async function looked() {
         made.marks[view] = [...root.querySelectorAll(".marks span:not([hidden])")].map((label) => label.textContent);
       }
     }
+    if (scene.table.ground !== null && scene.table.marks?.length) made.film = await filmed(player, root);
     players.push(made);
   }
   const pick = document.querySelector("[data-pick] button");

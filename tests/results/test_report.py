@@ -18,6 +18,8 @@ from flexmbs.flexible_body.parts import Surface
 from flexmbs.page.chart import chart
 from flexmbs.page.html import number, powers
 from flexmbs.page.panels import MOST_POINTS, limits, panel, span_of, thinned, ticks
+from flexmbs.report.comparison import over
+from flexmbs.report.curves import reactions
 from flexmbs.report.page import page
 from flexmbs.report.tables import write_tables
 from flexmbs.results.summary import checks, summary
@@ -165,6 +167,28 @@ def test_peaks_that_leave_the_axis_are_marked() -> None:
     np.testing.assert_allclose(places, [(64 + t[301] * 928, 7), (64 + t[700] * 928, -7)], atol=0.06)
     assert '<span class="note">▲ peaks to 90</span>' in spiked
     assert "clipped" not in chart([panel("Force", "N", t, {"calm": np.sin(20 * t)})])
+
+
+def test_reactions_at_round_off_are_zero_and_said_so() -> None:
+    """The moment in the hinge of a plane pendulum is zero, what the steps leave of it is no signal; forces keep every digit."""
+    solution = fm.simulate(hanging(), t_end=0.5, step=1e-3)
+    left = float(np.abs(solution.joint("hinge").torque).max())
+    assert 0.0 <= left < 1e-5
+    force, moment = reactions(solution)
+    np.testing.assert_array_equal(force.curves[0].y, np.linalg.norm(solution.joint("hinge").force, axis=1))
+    assert (force.quiet, moment.quiet) == ((), ("hinge",))
+    assert not moment.curves[0].y.any()
+    assert "zero but for round-off: hinge" in chart([moment])
+    text = page(solution, summary(solution))
+    assert text.count("zero but for round-off: hinge") == 2  # in the drawing and in what replaces it
+    assert '"notes":["zero but for round-off: hinge"]' in text.replace(": [", ":[")
+    row = re.search(r"<tr><td>hinge</td>.*?</tr>", text, re.DOTALL)
+    assert row
+    assert re.findall(r"<td[^>]*>0</td>", row[0])
+    driven = reactions(fm.simulate(driven_rod(2.0), t_end=0.1, step=1e-3))
+    assert not any(each.quiet for each in driven)  # its moment holds the rod
+    both = over(reactions(solution), reactions(solution))
+    assert [each.quiet for each in both] == [(), ("hinge A", "hinge B")]
 
 
 def test_time_axes_are_in_line_through_the_page() -> None:

@@ -109,6 +109,14 @@ def test_stress_and_modes_on_the_page_of_a_run(
     players, picked = looked(browser, path)
     assert set(players) == {"", "modes-0", "stress-0"}
     assert [value for value, _ in players[""]["fields"]] == ["", "displacement", "stress", "envelope"]
+    film = players[""]["film"]
+    assert film["size"] > 1000
+    assert film["own"]
+    assert film["like"]
+    assert film["kinds"]
+    for spot in film["kinds"]:  # every hot spot has its number in the film: dark on white
+        assert spot["white"] > 0.4 * spot["n"] > 0.0
+        assert spot["dark"] > 0
     assert all(swing["moved"] > 2e-3 for swing in players["modes-0"]["swing"])
     assert (picked["mode"], picked["playing"]) == (0, True)
     found, view = players["stress-0"], solution.body("beam").stress

@@ -3,7 +3,7 @@ import { commonPower, limits, marks, numberText, powerOfTen } from "./ticks.js";
 
 /** @typedef {{name: string, t: Float64Array, y: Float64Array, stepped: boolean, dashed: boolean, colour: number}} ChartCurve */
 /** @typedef {{name: string, states: [number, number, string][], marks: number[]}} ChartBar */
-/** @typedef {{title: string, logarithmic: boolean, more: number, curves: ChartCurve[], bars: ChartBar[]}} ChartPanel */
+/** @typedef {{title: string, logarithmic: boolean, notes: string[], curves: ChartCurve[], bars: ChartBar[]}} ChartPanel */
 /** @typedef {[number, number]} Span */
 /** @typedef {{panel: ChartPanel, span: Span, ends: Span | null, whole: boolean, hidden: Set<string>}} ChartView what is shown of a panel */
 /** @typedef {{x: (t: number) => number, y: (v: number) => number, time: (x: number) => number, value: (y: number) => number, ends: Span, width: number, height: number, clipped: number}} ChartPlaces */

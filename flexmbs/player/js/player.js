@@ -5,7 +5,7 @@ import { SCALES, computed } from "./colours.js";
 import { connect } from "./controls.js";
 import { CALM, DUE, LEVELS, Quality } from "./quality.js";
 import { legendOf } from "./legend.js";
-import { filmed } from "./record.js";
+import { Film, filmed } from "./record.js";
 import { Renderer } from "./renderer.js";
 import { numberText } from "./ticks.js";
 import { Viewer } from "./viewer.js";
@@ -40,6 +40,7 @@ export class Player {
     this.told = -Infinity; // ms, when the time was last written
     this.waiting = false; // whether the card is asked
     /** @type {(() => void) | null} */ this.atEnd = null;
+    /** @type {Film | null} */ this.film = null;
     this.dress();
     root.classList.add("live"); // the canvas has its size from here on
     this.resize();
@@ -126,8 +127,11 @@ export class Player {
     this.dirty = false;
     this.size();
     const frames = this.viewer.draw(this.clock.time, 0.15 * this.clock.speed);
-    this.label("labels", this.viewer.settings.frames ? frames.map(({ x }, k) => ({ x, name: this.scene.table.frames[k].name })) : []);
-    this.label("marks", this.viewer.marks.shown());
+    const named = this.placed("labels", this.viewer.settings.frames ? frames.map(({ x }, k) => ({ x, name: this.scene.table.frames[k].name })) : []);
+    const numbered = this.placed("marks", this.viewer.marks.shown());
+    this.film?.add([...named, ...numbered]);
+    this.label("labels", named);
+    this.label("marks", numbered);
     if (this.viewer.marks.asked.length) this.wake();
     this.frames += 1;
   }
@@ -259,7 +263,8 @@ export class Player {
   record() {
     const button = /** @type {HTMLButtonElement} */ (this.root.querySelector('[data-player="record"]'));
     button.disabled = this.quality.sharp = true;
-    const { clock } = this;
+    const { clock } = this, film = new Film(this.canvas, this.canvas.width / this.canvas.clientWidth);
+    this.film = film;
     /** @param {() => void} done */
     const play = (done) => {
       clock.seek(clock.start);
@@ -269,9 +274,12 @@ export class Player {
         done();
       };
     };
-    return filmed(this.canvas, play, this.scene.table.name)
+    return filmed(film.canvas, play, this.scene.table.name)
       .catch((error) => this.say(String(error.message)))
-      .finally(() => (button.disabled = this.quality.sharp = false));
+      .finally(() => {
+        this.film = null;
+        button.disabled = this.quality.sharp = false;
+      });
   }
 
   /** @param {string} text */
@@ -325,20 +333,26 @@ export class Player {
     return `${shown}${legend ? ` Colours: ${legend.title}.` : ""}`;
   }
 
-  /** Names beside their places. @param {"labels" | "marks"} kind @param {{x: number[], name: string}[]} wanted */
-  label(kind, wanted) {
-    const layer = /** @type {HTMLElement} */ (this.root.querySelector(`[data-player="${kind}"]`));
-    if (!wanted.length && !layer.childElementCount) return;
-    while (layer.childElementCount > wanted.length) layer.lastElementChild?.remove();
-    while (layer.childElementCount < wanted.length) layer.append(document.createElement("span"));
+  /** Where names are in the picture. @param {"labels" | "marks"} kind @param {{x: number[], name: string}[]} wanted */
+  placed(kind, wanted) {
     const m = this.camera.matrix(this.viewer.reach());
-    wanted.forEach(({ x, name }, k) => {
+    return wanted.flatMap(({ x, name }) => {
       const [u, v, , w] = [0, 1, 2, 3].map((r) => m[r] * x[0] + m[4 + r] * x[1] + m[8 + r] * x[2] + m[12 + r]);
+      return w > 0 ? [{ kind, name, left: 0.5 * (1 + u / w), top: 0.5 * (1 - v / w) }] : [];
+    });
+  }
+
+  /** Names beside their places. @param {"labels" | "marks"} kind @param {import("./record.js").Label[]} placed */
+  label(kind, placed) {
+    const layer = /** @type {HTMLElement} */ (this.root.querySelector(`[data-player="${kind}"]`));
+    if (!placed.length && !layer.childElementCount) return;
+    while (layer.childElementCount > placed.length) layer.lastElementChild?.remove();
+    while (layer.childElementCount < placed.length) layer.append(document.createElement("span"));
+    placed.forEach(({ name, left, top }, k) => {
       const label = /** @type {HTMLElement} */ (layer.children[k]);
       label.textContent = name;
-      label.hidden = w <= 0;
-      label.style.left = `${50 * (1 + u / w)}%`;
-      label.style.top = `${50 * (1 - v / w)}%`;
+      label.style.left = `${100 * left}%`;
+      label.style.top = `${100 * top}%`;
     });
   }
 }

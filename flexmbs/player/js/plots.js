@@ -95,7 +95,7 @@ export class Plot {
     });
     for (const kind of new Set(panel.bars.flatMap((bar) => bar.states.map((state) => state[2])))) this.head.append(made("span", `key state-key ${kind}`, kind));
     if (panel.bars.some((bar) => bar.marks.length)) this.head.append(made("span", "key impact-key", "impact"));
-    if (panel.more) this.head.append(made("span", "note", `and ${panel.more} more`));
+    for (const note of panel.notes) this.head.append(made("span", "note", note));
     this.peak = /** @type {HTMLButtonElement} */ (made("button", "peak"));
     this.peak.type = "button";
     this.peak.addEventListener("click", () => {

@@ -1,4 +1,43 @@
-// A film of the canvas, WebM.
+// A film of the pictures with the names beside their places, WebM.
+
+/** @typedef {{kind: "labels" | "marks", name: string, left: number, top: number}} Label places: shares of the picture */
+
+const FONT = 12, HIGH = 16, PAD = 4; // of names, pixels of the page; the counterpart of player.css
+
+export class Film {
+  /** @param {HTMLCanvasElement} picture @param {number} ratio pixels of the picture in one of the page */
+  constructor(picture, ratio) {
+    this.picture = picture;
+    this.ratio = ratio;
+    this.canvas = document.createElement("canvas");
+    this.canvas.width = picture.width;
+    this.canvas.height = picture.height;
+    this.ink = /** @type {CanvasRenderingContext2D} */ (this.canvas.getContext("2d", { alpha: false }));
+  }
+
+  /** The next picture, in the same task as it was drawn. @param {Label[]} labels */
+  add(labels) {
+    const { ink, canvas, ratio } = this;
+    ink.setTransform(1, 0, 0, 1, 0, 0);
+    ink.drawImage(this.picture, 0, 0, canvas.width, canvas.height);
+    ink.scale(ratio, ratio);
+    for (const { kind, name, left, top } of labels) {
+      const x = (left * canvas.width) / ratio, y = (top * canvas.height) / ratio, number = kind === "marks";
+      ink.font = `${number ? 650 : 400} ${FONT}px system-ui, sans-serif`;
+      const [a, b] = number ? [x + 7, y - 18] : [x + 6, y + 4];
+      ink.fillStyle = "rgb(255 255 255 / .85)";
+      ink.fillRect(a, b, ink.measureText(name).width + 2 * PAD, HIGH);
+      ink.fillStyle = "#1d2733";
+      ink.fillText(name, a + PAD, b + FONT);
+      if (!number) continue;
+      ink.beginPath();
+      ink.arc(x, y, 3.5, 0, 2 * Math.PI);
+      ink.fill();
+      ink.strokeStyle = "#fff";
+      ink.stroke();
+    }
+  }
+}
 
 /**
  * @param {HTMLCanvasElement} canvas @param {(done: () => void) => void} play plays once and calls done at the end
