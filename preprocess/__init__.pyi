@@ -11,12 +11,11 @@ from .body.stress import Stress as Stress
 from .elements.formulation import Formulation as Formulation
 from .fe.assembly import assemble as assemble
 from .fe.attach import attach as attach
-from .fe.connections import AveragingSpider as AveragingSpider
-from .fe.connections import Bushing as Bushing
-from .fe.connections import Equation as Equation
-from .fe.connections import RigidSpider as RigidSpider
 from .fe.interfaces import Averaged as Averaged
 from .fe.interfaces import Rigid as Rigid
+from .fe.links import Bushing as Bushing
+from .fe.links import Equation as Equation
+from .fe.links import Spring as Spring
 from .fe.material import Anisotropic as Anisotropic
 from .fe.material import Isotropic as Isotropic
 from .fe.material import Orthotropic as Orthotropic
@@ -30,6 +29,9 @@ from .fe.sections import RectangularSection as RectangularSection
 from .fe.sections import TubularSection as TubularSection
 from .fe.shell_sections import LaminateSection as LaminateSection
 from .fe.shell_sections import ShellSection as ShellSection
+from .fe.spiders import AveragingSpider as AveragingSpider
+from .fe.spiders import RigidSpider as RigidSpider
+from .fe.ties import Tie as Tie
 from .fe.truss_section import TrussSection as TrussSection
 from .formats.exporters import write_body as write_body
 from .formats.importers import read_body as read_body

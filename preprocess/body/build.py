@@ -68,7 +68,8 @@ def reduce(
 ) -> FlexibleBodyData:
     """Reduced flexible body of a meshed part (with its material) or of given finite-element matrices.
 
-    part: a mesh, or a finite-element model that is assembled already.  material: of a mesh, one or by element set.
+    part: a mesh, or a finite-element model that is assembled already.  material: of a mesh, one or by element
+    set, by default that of its file.
     interfaces: where joints and forces are attached, by name.  method: default ``CraigBampton(modes=12)``.
     band: frequency [Hz] up to which the errors against the finite-element model are proved to be at most ``tolerance``: of every
     frequency, free and with each interface held, and of the interface transfer functions. Without a method the result is the
@@ -109,6 +110,8 @@ def reduce(
     steps = _Steps(progress)
     steps("assemble", 0.0)
     fe = _model(part, material)
+    if fe.held:
+        raise InputError("part: was assembled with held=True; a body must be free to move: assemble it without")
     bound = bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms)
     rule = reference_of(reference, [interface.name for interface in bound])
     steps("factorize", 0.0)
@@ -252,8 +255,6 @@ def _model(part: Mesh | FEModel, material: Materials | None) -> FEModel:
         if material is not None:
             raise InputError("material: given together with matrices, which include it; omit it")
         return part
-    if material is None:
-        raise InputError("material: missing; give for example Isotropic(E=210e9, nu=0.3, rho=7850.0)")
     return assemble(part, material)
 
 

@@ -6,9 +6,11 @@ from dataclasses import KW_ONLY, dataclass, replace
 from flexmbs.errors import InputError
 from preprocess.elements.element import Element
 from preprocess.elements.hex8 import HEX8_FULL
+from preprocess.elements.hex20 import HEX20_REDUCED
 from preprocess.inputs.arguments import checked_arguments
 
 HEX8 = ("incompatible modes", "full")
+HEX20 = ("full", "reduced")
 MASS_RULES = ("own", "stiffness")
 
 
@@ -18,6 +20,8 @@ class Formulation:
     """Element formulation and mass integration.
 
     hex8: "incompatible modes" avoid shear locking; "full" integration of trilinear displacements locks in bending.
+    hex20: "full" integration of the stiffness at 27 points, or "reduced" at 8, as in C3D20R: softer; a single element has six
+    motions without energy.
     mass_rule: "own" integrates m of straight elements exactly; "stiffness" uses the points of K in elements of second order, as
     CalculiX does.
     Raises InputError for another name.
@@ -37,16 +41,19 @@ class Formulation:
 
     _: KW_ONLY
     hex8: str = "incompatible modes"
+    hex20: str = "full"
     mass_rule: str = "own"
 
     def __post_init__(self) -> None:
-        for option, value, names in (("hex8", self.hex8, HEX8), ("mass_rule", self.mass_rule, MASS_RULES)):
+        given = (("hex8", self.hex8, HEX8), ("hex20", self.hex20, HEX20), ("mass_rule", self.mass_rule, MASS_RULES))
+        for option, value, names in given:
             if not isinstance(value, str) or value not in names:
                 raise InputError(f"formulation.{option}: is {value!r}; give one of {', '.join(map(repr, names))}")
 
     def chosen(self, elements: Mapping[str, Element]) -> dict[str, Element]:
         """Elements by type in the chosen formulation."""
         result = dict(elements) | ({"hex8": HEX8_FULL} if self.hex8 == "full" else {})
+        result |= {"hex20": HEX20_REDUCED} if self.hex20 == "reduced" else {}
         if self.mass_rule == "stiffness":
             second = {name: each for name, each in result.items() if len(each.nodes) > each.corners}
             result |= {name: replace(each, mass_rule=each.stiffness_rule) for name, each in second.items()}

@@ -12,8 +12,11 @@ from flexmbs.errors import InputError
 from preprocess.elements import ELEMENTS
 from preprocess.elements.element import Element
 from preprocess.elements.formulation import Formulation
-from preprocess.fe.connections import CONNECTIONS, Connection, Nodes, connected
+from preprocess.fe.attach import attach
+from preprocess.fe.connection import Connection, Nodes
+from preprocess.fe.connections import connected
 from preprocess.fe.constraints import constraints_of
+from preprocess.fe.declared import declared_connections, declared_masses, declared_materials, declared_sections
 from preprocess.fe.element_groups import ElementGroup, Materials, element_groups
 from preprocess.fe.freedoms import Freedoms
 from preprocess.fe.kernels import add_elements
@@ -21,8 +24,6 @@ from preprocess.fe.mass_points import joined, nodes_as_points
 from preprocess.fe.material import Material, elasticity_tensor
 from preprocess.fe.model import FEModel
 from preprocess.fe.pattern import block_columns, elements_of_nodes, neighbour_counts, neighbours
-from preprocess.fe.section import Section
-from preprocess.fe.sections import SECTIONS
 from preprocess.fe.structure import mass_of, stiffness_of
 from preprocess.fe.structures import Sections, structures, turning_nodes
 from preprocess.inputs.arguments import checked_arguments, flag, instance
@@ -41,22 +42,26 @@ __all__ = ["FEModel", "assemble", "node_pattern"]
 @checked_arguments
 def assemble(
     mesh: Mesh,
-    material: Materials,
+    material: Materials | None = None,
     *,
     formulation: Formulation = DEFAULT,
     sections: Sections | None = None,
     connections: Mapping[str, Connection] | None = None,
     lumped: bool = False,
+    held: bool = False,
     allow_large: bool = False,
 ) -> FEModel:
     """K_ab = ∫ B_aᵀ C B_b dV and m_ab = ∫ ρ N_a N_b dV of a mesh.
 
     mesh: the mesh.  allow_large: also beyond the free memory.
-    material: one for the whole mesh, or materials by element set, which must cover every element exactly once.
+    material: one for the whole mesh, or materials by element set, which must cover every element exactly once; by default those
+    of the file (Abaqus, CalculiX), whose constants are in N, s and the mesh's unit, as are masses and springs.
     formulation: of elements with several formulations.
     sections: of beams and shells, one for all or by element set, which must cover every one exactly once; by default those of
     the file.
-    connections: `RigidSpider`, `AveragingSpider`, `Equation` and `Bushing` by name, which is also that of a centre's node set.
+    connections: `RigidSpider`, `AveragingSpider`, `Tie`, `Equation`, `Spring` and `Bushing` by name, which is also that of a
+    centre's node set; those of the file are added.
+    held: accept equations that hold the part, for its matrices; such a model cannot be reduced.
     lumped: diagonal m, each element's consistent diagonal scaled to its mass (Hinton, Rock, Zienkiewicz 1976), always
     positive; of solids only.
     Raises InputError when the estimated memory of assembly and factorization exceeds the free memory, unless allow_large, and for
@@ -74,12 +79,14 @@ def assemble(
     flag(lumped, "lumped")
     flag(allow_large, "allow_large")
     instance(formulation, Formulation, "formulation", "a Formulation, such as Formulation(hex8='full')")
+    flag(held, "held")
+    material = declared_materials(mesh) if material is None else material
     for each in material.values() if isinstance(material, Mapping) else (material,):
         instance(each, Material, "material", "a material, such as Isotropic(E=210e9, nu=0.3, rho=7850.0)")
     if not allow_large:
         check_memory(len(mesh.nodes) + len(turning_nodes(mesh)), mesh.source)
-    sections = _declared_sections(mesh) if sections is None else sections
-    connections = {**_declared_connections(mesh), **(connections or {})}
+    sections = declared_sections(mesh) if sections is None else sections
+    connections = {**declared_connections(mesh), **(connections or {})}
     if mesh.structural and not sections:
         raise InputError(f"{mesh.source}: sections: missing for {', '.join(mesh.structural)} elements; give them by element set")
     if mesh.structural and lumped:
@@ -87,13 +94,13 @@ def assemble(
     groups = element_groups(mesh, material, formulation.chosen(ELEMENTS))
     _warn_of_stiff_elements(mesh)
     K, m = _solid_matrices(mesh, groups, lumped) if groups else _empty_matrices(len(mesh.nodes))
-    nodes = Nodes(mesh.nodes, mesh.node_ids, mesh.node_sets, Freedoms(len(mesh.nodes), turning_nodes(mesh)))
+    nodes = Nodes(mesh.nodes, mesh.node_ids, mesh.node_sets, Freedoms(len(mesh.nodes), turning_nodes(mesh)), mesh.faces)
     joints = connected(nodes, connections)
     places, freedoms = joints.nodes.positions, joints.nodes.freedoms
     parts = structures(mesh, material, sections, freedoms)
     points, masses = mass_of(parts, freedoms.size)
     K, m = _padded(K, freedoms.size), _padded(m, len(places))
-    return FEModel(
+    fe = FEModel(
         K=K + stiffness_of(parts, freedoms.size) + joints.stiffness if parts or connections else K,
         m=sp.block_diag([m, sp.diags(masses)], format="csr") if parts else m,
         nodes=places,
@@ -109,23 +116,12 @@ def assemble(
         structures=parts,
         rotating=freedoms.rotating,
         mass_points=joined([nodes_as_points(places, freedoms.size), *points]) if parts or len(freedoms.rotating) else None,
-        constraints=constraints_of(joints.rows, freedoms.rigid_motion(places - mesh.nodes.mean(axis=0))),
+        constraints=constraints_of(joints.rows, freedoms.rigid_motion(places - mesh.nodes.mean(axis=0)), held=held),
         arms=joints.arms,
+        held=held,
     )
-
-
-def _declared_sections(mesh: Mesh) -> dict[str, Section]:
-    """Sections that the mesh file gives, by element set."""
-    return {name: _made(SECTIONS, given) for name, given in mesh.declared.sections.items()}
-
-
-def _declared_connections(mesh: Mesh) -> dict[str, Connection]:
-    """Connections that the mesh file gives."""
-    return {name: _made(CONNECTIONS, given) for name, given in mesh.declared.connections.items()}
-
-
-def _made(kinds: Mapping[str, Any], given: Mapping[str, Any]) -> Any:
-    return kinds[given["kind"]](**{key: value for key, value in given.items() if key != "kind"})
+    attached = declared_masses(mesh)
+    return attach(fe, attached) if attached else fe
 
 
 def _empty_matrices(n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:

@@ -72,8 +72,8 @@ class Constraints:
 UNCONSTRAINED = Constraints(None, np.zeros(0, dtype=np.int64))
 
 
-def constraints_of(rows: Sequence[Dependence], R: Array) -> Constraints:
-    """Constraints of all connections; R (size, 6): rigid motions, which every one must allow.
+def constraints_of(rows: Sequence[Dependence], R: Array, *, held: bool = False) -> Constraints:
+    """Constraints of all connections; R (size, 6): rigid motions, which every one must allow unless the part is held.
 
     Raises InputError naming connections that share a dependent degree of freedom, depend on themselves or hold the part.
     """
@@ -82,7 +82,8 @@ def constraints_of(rows: Sequence[Dependence], R: Array) -> Constraints:
     _check_distinct(rows)
     dependent = np.concatenate([each.dofs for each in rows])
     C = sp.vstack([each.C for each in rows], format="csr")
-    _check_rigid(rows, R)
+    if not held:
+        _check_rigid(rows, R)
     n = len(R)
     own = np.ones(n)
     own[dependent] = 0.0
@@ -100,6 +101,8 @@ def constraints_of(rows: Sequence[Dependence], R: Array) -> Constraints:
 
 
 def _check_distinct(rows: Sequence[Dependence]) -> None:
+    dofs, times = np.unique(np.concatenate([each.dofs for each in rows]), return_counts=True)
+    rows = [each for each in rows if np.isin(each.dofs, dofs[times > 1]).any()]
     problems = []
     for k, second in enumerate(rows):
         for first in rows[:k]:

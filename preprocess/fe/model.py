@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError, shown
-from preprocess.fe.connections import Arms
+from preprocess.fe.connection import Arms
 from preprocess.fe.constraints import UNCONSTRAINED, Constraints
 from preprocess.fe.element_groups import ElementGroup
 from preprocess.fe.freedoms import NONE, Freedoms
@@ -48,6 +48,7 @@ class FEModel:
     source, unit, elements, material: description of the origin
     mesh, groups, structures: all elements, solids by type and material, beams by section; None and empty for given matrices
     point_masses: those added to m by `attach`
+    held: whether connections may hold the part, which then cannot be reduced
 
     Examples
     --------
@@ -77,6 +78,7 @@ class FEModel:
     mass_points: MovedPoints | None = None
     constraints: Constraints = field(default_factory=lambda: UNCONSTRAINED)
     arms: Mapping[str, Arms] = field(default_factory=dict)
+    held: bool = False
 
     @classmethod
     def from_matrices(

@@ -1,21 +1,53 @@
-"""What a mesh file says of sections, connections and masses."""
+"""What a mesh file says of sections, materials, connections and masses."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
+Item = dict[str, Any]
+Items = dict[str, Item]
+
+# Powers of the length unit, with forces in N and times in s; other keys have none.
+LENGTH = {
+    "thickness": 1, "diameter": 1, "height": 1, "width": 1, "web": 1, "flange": 1, "offset": 1, "position": 1, "arm": 1,
+    "area": 2, "Iy": 4, "Iz": 4, "J": 4, "tolerance": 1, "E": -2, "G": -2, "C": -2, "rho": -4, "stiffness": -1,
+    "translation": -1, "rotation": 1, "mass": -1, "inertia": 1,
+}  # fmt: skip
+
 
 @dataclass(frozen=True, eq=False)
 class Declared:
-    """Declarations of a file by name, as in part files: the kind and the arguments of its class."""
+    """Declarations of a file by name, as in part files: the kind and the arguments of its class; masses: node and arguments.
 
-    sections: dict[str, dict[str, Any]] = field(default_factory=dict)
-    connections: dict[str, dict[str, Any]] = field(default_factory=dict)
+    Materials that are not complete have a key "problem".
+    """
+
+    sections: Items = field(default_factory=dict)
+    connections: Items = field(default_factory=dict)
+    materials: Items = field(default_factory=dict)
+    masses: list[Item] = field(default_factory=list)
 
     def scaled(self, unit: float) -> "Declared":
-        """The same with sections in metres, from lengths in a unit [m]."""
-        powers = {"area": 2, "Iy": 4, "Iz": 4, "J": 4, "shear": 0, "orientation": 0, "kind": 0}
+        """The same in metres, N and s, from lengths in a unit [m], N and s."""
+        parts = ({name: _scaled(each, unit) for name, each in items.items()} for items in (self.sections, self.connections))
+        sections, connections = parts
+        materials = {name: _scaled(each, unit) for name, each in self.materials.items()}
+        return Declared(sections, connections, materials, [_scaled(each, unit) for each in self.masses])
 
-        def metres(given: dict[str, Any]) -> dict[str, Any]:
-            return {key: value if not powers.get(key, 1) else value * unit ** powers.get(key, 1) for key, value in given.items()}
 
-        return Declared({name: metres(given) for name, given in self.sections.items()}, self.connections)
+def _scaled(given: Item, unit: float) -> Item:
+    found = {key: _times(value, unit ** LENGTH[key]) if key in LENGTH else value for key, value in given.items()}
+    if "plies" in given:
+        found["plies"] = [[thickness * unit, angle] for thickness, angle in given["plies"]]
+    if "at_nodes" in given:
+        found["at_nodes"] = [[number, thickness * unit] for number, thickness in given["at_nodes"]]
+    if "terms" in given:  # of rotations: u in m, θ in rad
+        found["terms"] = [(node, k, factor * (unit if k > 3 else 1.0)) for node, k, factor in given["terms"]]
+    if "materials" in given:
+        found["materials"] = [_scaled(each, unit) for each in given["materials"]]
+    return found
+
+
+def _times(value: Any, factor: float) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_times(each, factor) for each in value]
+    return None if value is None else value * factor

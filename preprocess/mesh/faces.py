@@ -76,13 +76,17 @@ def _sorted_padded(faces: Indices, width: int) -> Indices:
     return padded
 
 
-def surface_triangles(connectivity: Mapping[str, Indices]) -> Indices:
-    """Outer faces as linear triangles (T, 3), counter-clockwise seen from outside."""
+def outer_faces(connectivity: Mapping[str, Indices]) -> list[tuple[FaceTable, Indices]]:
+    """Outer faces by shape, rows of all their nodes: corners, then the middles of the sides."""
     faces = all_faces(connectivity)
     outer = faces.count[faces.group] == 1
-    triangles = []
+    found = []
     for number, (first, shape, table) in enumerate(_face_tables(connectivity)):
         chosen = outer & (faces.table == number)
-        corners = table[faces.element[chosen][:, None] - first, shape.nodes[faces.face[chosen]]]
-        triangles.append(corners[:, shape.triangles].reshape(-1, 3))
-    return np.concatenate(triangles)
+        found.append((shape, table[faces.element[chosen][:, None] - first, shape.nodes[faces.face[chosen]]]))
+    return found
+
+
+def surface_triangles(connectivity: Mapping[str, Indices]) -> Indices:
+    """Outer faces as linear triangles (T, 3), counter-clockwise seen from outside."""
+    return np.concatenate([rows[:, shape.triangles].reshape(-1, 3) for shape, rows in outer_faces(connectivity)])

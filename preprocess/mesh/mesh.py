@@ -17,12 +17,13 @@ from preprocess.inputs.arguments import flag, floats, instance, integers, node_i
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh import checks
 from preprocess.mesh.declared import Declared
-from preprocess.mesh.faces import all_faces, surface_triangles
+from preprocess.mesh.faces import all_faces, outer_faces, surface_triangles
 from preprocess.mesh.quality import MeshQuality, mesh_quality
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
+FACES = {3: "tri3", 4: "quad4", 6: "tri6", 8: "quad8"}  # by number of nodes
 USUAL_SIZE = (1e-3, 50.0)  # m: a part in mm read as m, or in m as mm, is outside
 
 
@@ -39,8 +40,8 @@ class Mesh:
     """Solid mesh. Every node belongs to an element.
 
     nodes (N, 3): positions in m; node_ids (N,): numbers in the file
-    blocks: elements by type: "tet4", "tet10", "hex8", "hex20", "hex27", "wedge6", "wedge15"; beams "line2"; shells "tri3" and
-    "quad4"
+    blocks: elements by type: "tet4", "tet10", "hex8", "hex20", "hex27", "wedge6", "wedge15"; trusses
+    "truss2"; beams "line2", "line3"; shells "tri3", "quad4", "tri6", "quad8"
     node_sets: node indices by name (node sets, and the nodes of named surfaces); element_sets: element numbers by name
     source: path or origin; unit: length unit of the file; separate: its parts need not share nodes, connections join them
     declared: sections, connections and masses of the file
@@ -154,6 +155,18 @@ class Mesh:
         """Outer faces of solids, each split into linear triangles (T, 3), counter-clockwise seen from outside."""
         tables = {name: block.connectivity for name, block in self.solids.items()}
         return surface_triangles(tables) if tables else np.zeros((0, 3), dtype=np.int64)
+
+    def faces(self) -> dict[str, Indices]:
+        """Outer faces of solids, and shells, by the shell of their shape: nodes (n, k), corners first."""
+        tables = {name: block.connectivity for name, block in self.solids.items()}
+        found: dict[str, list[Indices]] = {}
+        for shape, rows in outer_faces(tables) if tables else []:
+            count = min(rows.shape[1], 2 * shape.corners)  # without the centre of a face with nine nodes
+            found.setdefault(FACES[count], []).append(rows[:, :count])
+        for name, block in self.structural.items():
+            if name in FACES.values():
+                found.setdefault(name, []).append(block.connectivity)
+        return {name: np.concatenate(each) for name, each in found.items()}
 
     def moved(self, motion: Callable[[Array], Array]) -> Mesh:
         """The same mesh with node positions motion(nodes); checked."""

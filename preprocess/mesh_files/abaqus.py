@@ -1,6 +1,7 @@
 """Reader of Abaqus and CalculiX input files: nodes, elements, node and element sets, surfaces, parts and instances, includes.
 
-Other keywords are skipped; omitted couplings and masses are reported.
+With ``structural`` materials, sections and connections are read too (`abaqus_deck`); without, other keywords are skipped, and
+omitted couplings and masses are reported.
 """
 
 from collections import Counter
@@ -20,9 +21,8 @@ from preprocess.mesh_files.abaqus_assembly import (
     number_apart,
     with_plain_names,
 )
-from preprocess.mesh_files.abaqus_blocks import error_at, keyword_blocks
-from preprocess.mesh_files.abaqus_couplings import KEYWORDS as COUPLINGS
-from preprocess.mesh_files.abaqus_couplings import Couplings
+from preprocess.mesh_files.abaqus_blocks import POINTS, error_at, keyword_blocks
+from preprocess.mesh_files.abaqus_deck import Deck
 from preprocess.mesh_files.abaqus_keywords import KEYWORDS, SETS, TABLES
 from preprocess.mesh_files.abaqus_surfaces import outer_faces, same_name, surface_nodes
 from preprocess.mesh_files.raw_mesh import Cells, RawMesh, assembled, node_rows
@@ -48,12 +48,10 @@ def read_abaqus(path: Path, structural: bool = False) -> RawMesh:
     model, parts = Reading(structural=structural), dict[str, Reading]()
     stack: list[tuple[Reading, str, tuple[Array, Array]]] = [(model, "", (np.eye(3), np.zeros(3)))]
     left: Counter[tuple[str, str]] = Counter()
-    couplings, turned = Couplings(), ""
+    deck = Deck() if structural else None
     for keyword, options, line, rows, table in keyword_blocks(path):
-        left_out = _left_out(keyword, options, len(rows))
-        if structural and keyword in COUPLINGS:
-            couplings.add(keyword, options, line, rows)
-        elif left_out is not None:
+        left_out = _left_out(keyword, options, len(rows)) if deck is None else None
+        if left_out is not None:
             left[left_out[:2]] += left_out[2]
         elif keyword == "PART":
             parts[_name(options, line, keyword).upper()] = part = Reading(structural=structural)
@@ -71,8 +69,6 @@ def read_abaqus(path: Path, structural: bool = False) -> RawMesh:
             reading, name, motion = stack.pop()
             if keyword == "END INSTANCE":
                 add_instance(stack[-1][0], name, reading, motion)
-        elif keyword == "TRANSFORM":
-            turned = turned or line
         elif keyword in KEYWORDS:
             reading = stack[-1][0]
             if keyword == "NODE" and reading.shifts and not reading.own[0]:
@@ -82,20 +78,19 @@ def read_abaqus(path: Path, structural: bool = False) -> RawMesh:
             KEYWORDS[keyword](reading, options, line, rows)
         elif keyword in GENERATORS and (rows or keyword != "SYSTEM"):
             raise error_at(line, f"*{keyword} is not supported: it generates nodes or elements; export the full mesh")
+        elif deck is not None:
+            deck.add(keyword, options, line, rows)
     if not model.shifts and len(parts) == 1 and not model.nodes:
         (model,) = parts.values()
     if not model.nodes:
         raise InputError(f"{path}: has no *NODE block; expected an Abaqus input file")
     notices = tuple(f"{n} {what} omitted; {remedy}" for (what, remedy), n in sorted(left.items()))
-    if structural and left:
-        what = " and ".join(f"{n} {each}" for (each, _), n in sorted(left.items()))
-        raise InputError(f"{path}: {what} are not read; remove them and give them as connections and PointMass")
-    if (couplings.couplings or couplings.equations) and (turned or model.shifts):
-        what = "*TRANSFORM" if turned else "*INSTANCE"
-        raise InputError(
-            f"{turned or path}: {what} together with couplings or equations is not read; export one part in global axes"
-        )
-    return _raw(path, with_plain_names(model), notices, couplings if structural else None)
+    if deck is None:
+        return _raw(path, with_plain_names(model), notices, None)
+    if model.shifts and deck.connects:
+        raise InputError(f"{path}: *INSTANCE together with couplings or equations is not read; export one part in global axes")
+    notices = tuple(f"{n} {what} omitted; {why}" for (what, why), n in sorted(deck.notes.items()))
+    return _raw(path, with_plain_names(model), notices, deck)
 
 
 def _left_out(keyword: str, options: dict[str, str], count: int) -> tuple[str, str, int] | None:
@@ -116,33 +111,35 @@ def _name(options: dict[str, str], line: str, keyword: str) -> str:
     return options["NAME"]
 
 
-def _raw(path: Path, reading: Reading, notices: tuple[str, ...], couplings: Couplings | None) -> RawMesh:
-    """Arrays of the content, with rows instead of node numbers; couplings: of a file whose beams and shells are read."""
+def _raw(path: Path, reading: Reading, notices: tuple[str, ...], deck: Deck | None) -> RawMesh:
+    """Arrays of the content, with rows instead of node numbers; deck: of a file whose beams and shells are read."""
     node_ids = np.array(list(reading.nodes), dtype=np.int64)
     row = {node: n for n, node in enumerate(reading.nodes)}
-    by_type: dict[str, tuple[list[list[int]], list[int]]] = {}
-    for number, (kind, nodes) in reading.elements.items():
-        tables, ids = by_type.setdefault(kind, ([], []))
-        tables.append(nodes)
-        ids.append(number)
-    cells = [
-        Cells(kind, node_rows(path, node_ids, np.array(table)[:, ORDER.get(kind, slice(None))], ids), np.array(ids), ())
-        for kind, (table, ids) in by_type.items()
-    ]
+    cells = _cells(path, reading, node_ids)
     sets = {name: [row[n] for n in nodes if n in row] for name, nodes in reading.node_sets.items()}
     outer = outer_faces(reading) if any(not face for parts in reading.surfaces.values() for _, face in parts) else {}
     surfaces = {name: name if same_name(sets, name) is None else f"surface {name}" for name in reading.surfaces}
     for name, own in surfaces.items():
         sets[own] = [row[n] for n in surface_nodes(path, reading, name, outer)]
-    connections, references = ({}, {}) if couplings is None else couplings.declared(reading, surfaces)
-    sets |= {name: [row[n] for n in nodes if n in row] for name, nodes in references.items()}
-    raw = assembled(path, np.array(list(reading.nodes.values())), node_ids, cells, _unique(sets), couplings is not None)
-    return replace(
-        raw,
-        element_sets=raw.element_sets | _unique(reading.element_sets),
-        notices=notices,
-        declared=Declared(connections=connections),
-    )
+    declared, more = (Declared(), {}) if deck is None else deck.declared(reading, surfaces)
+    sets |= {name: [row[n] for n in nodes if n in row] for name, nodes in more.items()}
+    raw = assembled(path, np.array(list(reading.nodes.values())), node_ids, cells, _unique(sets), deck is not None)
+    return replace(raw, element_sets=raw.element_sets | _unique(reading.element_sets), notices=notices, declared=declared)
+
+
+def _cells(path: Path, reading: Reading, node_ids: Indices) -> list[Cells]:
+    """Elements by type, but for those that become connections and masses."""
+    by_type: dict[str, tuple[list[list[int]], list[int]]] = {}
+    for number, (kind, nodes) in reading.elements.items():
+        if kind not in POINTS:
+            tables, ids = by_type.setdefault(kind, ([], []))
+            tables.append(nodes)
+            ids.append(number)
+    cells = []
+    for kind, (table, ids) in by_type.items():
+        rows = node_rows(path, node_ids, np.array(table)[:, ORDER.get(kind, slice(None))], ids)
+        cells.append(Cells(kind, rows, np.array(ids), ()))
+    return cells
 
 
 def _unique(sets: Mapping[str, list[int]]) -> dict[str, Indices]:

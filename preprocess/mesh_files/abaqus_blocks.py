@@ -55,6 +55,19 @@ STRUCTURAL_TYPES = {
     "S8R": ("quad8", 8),
 }
 
+# Elements that become connections and masses, and those that are noted.
+POINT_TYPES = {
+    "SPRINGA": ("spring", 2), "DASHPOTA": ("dashpot", 2), "MASS": ("mass", 1), "DCOUP3D": ("reference", 1), "GAPUNI": ("gap", 2),
+}  # fmt: skip
+POINTS = {name for name, _ in POINT_TYPES.values()}
+PLANE = "plane and axisymmetric elements are no part of a body in three dimensions"
+OTHER_TYPES = (
+    (r"C(PS|PE|AX|GAX)\d.*", PLANE),
+    (r"D", "networks of fluids and heat are no part of a body"),
+    (r"F3D\d.*|FC3D.*", "fluids are no part of a body"),
+    (r"(SPRING|DASHPOT)[12]", "springs of components hold a body; give SPRINGA"),
+)
+
 Block = tuple[str, dict[str, str], str, Rows, Array | None]
 
 
@@ -129,14 +142,24 @@ def _lines(source: str, lines: list[str], includes: Includes) -> Iterator[tuple[
 
 def element_type(kind: str, structural: bool = False) -> tuple[str, int]:
     """meshio's name and the number of nodes; ("", 0) for an unsupported type, of beams and shells unless ``structural``."""
-    if structural and kind in STRUCTURAL_TYPES:
-        return STRUCTURAL_TYPES[kind]
-    if kind in SKIN_TYPES:
+    if structural and kind in {**STRUCTURAL_TYPES, **POINT_TYPES}:
+        return {**STRUCTURAL_TYPES, **POINT_TYPES}[kind]
+    if kind in SKIN_TYPES and not (structural and re.fullmatch(OTHER_TYPES[0][0], kind)):
         return SKIN_TYPES[kind]
     base = re.match(r"C3D\d+", kind)
     if base and set(kind[base.end() :]) <= set(SUFFIXES):
         return SOLID_TYPES.get(base.group(), ("", 0))
     return "", 0
+
+
+def unsupported(kind: str, structural: bool) -> str:
+    """Why, and what to do about, elements of an unsupported type."""
+    if structural:
+        return next(
+            (why for pattern, why in OTHER_TYPES if re.fullmatch(pattern, kind)),
+            f"use {', '.join([*SOLID_TYPES, *STRUCTURAL_TYPES])}",
+        )
+    return "read it with structural=True" if kind in STRUCTURAL_TYPES else f"export {', '.join(SOLID_TYPES)} only"
 
 
 def error_at(line: str, message: str) -> InputError:

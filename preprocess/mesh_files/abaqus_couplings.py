@@ -1,114 +1,136 @@
-"""Kinematic couplings and equations of Abaqus and CalculiX input files, as declarations of a part file.
+"""Couplings, rigid bodies and equations of Abaqus and CalculiX files, as declarations of a part file.
 
-Source: Abaqus Keywords Reference Guide, *COUPLING, *KINEMATIC, *EQUATION.
+Source: Abaqus Keywords Reference Guide and CalculiX CrunchiX User's Manual, *COUPLING, *KINEMATIC, *DISTRIBUTING, *DISTRIBUTING
+COUPLING, *RIGID BODY.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
-from flexmbs.errors import InputError
+from preprocess.mesh.declared import Items
 from preprocess.mesh_files.abaqus_assembly import Reading, Rows, split
 from preprocess.mesh_files.abaqus_blocks import error_at
+from preprocess.mesh_files.abaqus_fields import integer, real
 from preprocess.mesh_files.abaqus_surfaces import same_name
 
-KEYWORDS = ("COUPLING", "KINEMATIC", "EQUATION")
 ALL = "123456"
+RIGID, MEAN = "rigid-spider", "averaging-spider"
 
 
 @dataclass
 class Coupling:
-    """A coupling: its surface, reference node or set, components, and line."""
+    """A coupling: its surface or node set, its reference, kind of spider, components, place in the file."""
 
-    surface: str
+    nodes: str
     reference: str
     line: str
-    components: str = ""
+    kind: str = ""
+    components: str = ALL
 
 
 @dataclass
 class Couplings:
-    """Couplings by name, and the terms of equations by name."""
+    """Couplings by name; those of DCOUP3D elements: the set of the element, rows of node set and weight, place."""
 
-    couplings: dict[str, Coupling] = field(default_factory=dict)
-    equations: dict[str, list[tuple[int, int, float]]] = field(default_factory=dict)
+    found: dict[str, Coupling] = field(default_factory=dict)
+    distributing: list[tuple[str, Rows, str]] = field(default_factory=list)
+
+    KEYWORDS: ClassVar = ("COUPLING", "KINEMATIC", "DISTRIBUTING", "DISTRIBUTING COUPLING", "RIGID BODY", "RIGIDBODY")
 
     def add(self, keyword: str, options: Mapping[str, str], line: str, rows: Rows) -> None:
         """A keyword block. Raises InputError with the line for anything unsupported."""
-        if keyword == "COUPLING":
-            missing = [key for key in ("REF NODE", "SURFACE") if not options.get(key)]
-            if missing or "ORIENTATION" in options:
-                problem = f"has no {missing[0]}" if missing else "has an ORIENTATION, which is not supported"
-                raise error_at(line, f"*COUPLING {problem}")
-            name = options.get("CONSTRAINT NAME") or f"coupling {len(self.couplings) + 1}"
-            self.couplings[name] = Coupling(options["SURFACE"], options["REF NODE"], line)
-        elif keyword == "KINEMATIC":
-            if not self.couplings or list(self.couplings.values())[-1].components:
-                raise error_at(line, "*KINEMATIC without *COUPLING before it")
-            list(self.couplings.values())[-1].components = _components(rows)
+        given = {key.replace(" ", ""): value for key, value in options.items()}
+        if keyword == "DISTRIBUTING COUPLING":
+            self.distributing.append((_needed(keyword, given, line, "ELSET"), rows, line))
+        elif keyword in ("KINEMATIC", "DISTRIBUTING"):
+            last = next(reversed(self.found.values()), None)
+            if last is None or last.kind:
+                raise error_at(line, f"*{keyword} without *COUPLING before it")
+            last.kind, last.components = (RIGID, _components(rows)) if keyword == "KINEMATIC" else (MEAN, "123")
+        elif keyword == "COUPLING":
+            if "ORIENTATION" in given:
+                raise error_at(line, "*COUPLING has an ORIENTATION, which is not supported")
+            reference, surface = (_needed(keyword, given, line, key) for key in ("REFNODE", "SURFACE"))
+            self.found[given.get("CONSTRAINTNAME") or f"coupling {len(self.found) + 1}"] = Coupling(surface, reference, line)
         else:
-            self._add_equations(rows)
+            nodes = given.get("NSET") or given.get("ELSET") or ""
+            self.found[f"rigid body {len(self.found) + 1}"] = Coupling(nodes, given.get("REFNODE", ""), line, RIGID)
 
-    def _add_equations(self, rows: Rows) -> None:
-        """Equations, each a number of terms and as many triples: node, component, factor."""
-        numbers = [(where, text) for where, line in rows for text in split(line) if text]
-        place = 0
-        while place < len(numbers):
-            where, count = numbers[place][0], _integer(*numbers[place])
-            terms = numbers[place + 1 : place + 1 + 3 * count]
-            if count < 2 or len(terms) < 3 * count:
-                raise error_at(where, f"*EQUATION: expected {max(count, 2)} terms of node, component and factor")
-            triples = [terms[k : k + 3] for k in range(0, 3 * count, 3)]
-            self.equations[f"equation {len(self.equations) + 1}"] = [
-                (_integer(*node), _integer(*component), _real(*factor)) for node, component, factor in triples
-            ]
-            place += 1 + 3 * count
-
-    def declared(self, reading: Reading, surfaces: Mapping[str, str]) -> tuple[dict[str, dict[str, Any]], dict[str, list[int]]]:
+    def declared(self, reading: Reading, surfaces: Mapping[str, str]) -> tuple[Items, dict[str, list[int]]]:
         """Connections by name, and the node set of each reference; surfaces: the name of the node set of each."""
-        connections: dict[str, dict[str, Any]] = {}
-        references: dict[str, list[int]] = {}
-        for name, each in self.couplings.items():
-            surface = same_name(surfaces, each.surface)
-            if surface is None or not each.components:
-                problem = "is not *KINEMATIC" if surface else f"is of surface '{each.surface}', which does not exist"
-                raise error_at(each.line, f"*COUPLING {problem}; give other couplings as AveragingSpider")
-            references[f"{name} reference"] = _reference(reading, each)
-            nodes = {"where": surfaces[surface], "reference": f"{name} reference"}
-            connections[name] = {"kind": "rigid-spider", **nodes, "components": each.components}
-        return connections | {name: {"kind": "equation", "terms": terms} for name, terms in self.equations.items()}, references
+        connections: Items = {}
+        sets: dict[str, list[int]] = {}
+        for name, each in self.found.items():
+            nodes = _nodes(reading, surfaces, each, name, sets)
+            if not each.kind:
+                raise error_at(each.line, "*COUPLING is neither *KINEMATIC nor *DISTRIBUTING")
+            connections[name] = {"kind": each.kind, "where": nodes, "components": each.components}
+            if each.reference:
+                sets[f"{name} reference"] = one_node(reading, each.reference, each.line)
+                connections[name]["reference"] = f"{name} reference"
+        for k, (elements, rows, line) in enumerate(self.distributing, 1):
+            name = f"distributing coupling {k}"
+            given, sets[name], sets[f"{name} reference"] = _distributing(reading, elements, rows, line)
+            connections[name] = {"kind": MEAN, "where": name, "reference": f"{name} reference", **given}
+        return connections, sets
 
 
-def _reference(reading: Reading, coupling: Coupling) -> list[int]:
-    if coupling.reference.isdecimal():
-        return [int(coupling.reference)]
-    found = same_name(reading.node_sets, coupling.reference)
-    if found is None or len(reading.node_sets[found]) != 1:
-        raise error_at(coupling.line, f"*COUPLING: REF NODE={coupling.reference} is not a node or a set of one node")
-    return reading.node_sets[found]
+def _needed(keyword: str, options: Mapping[str, str], line: str, key: str) -> str:
+    if not options.get(key):
+        raise error_at(line, f"*{keyword} has no {key.replace('REFNODE', 'REF NODE')}")
+    return options[key]
+
+
+def _nodes(reading: Reading, surfaces: Mapping[str, str], each: Coupling, name: str, sets: dict[str, list[int]]) -> str:
+    """Name of the node set of a coupling: that of its surface, its own, or a new one in ``sets`` of its elements' nodes."""
+    surface, nodes = same_name(surfaces, each.nodes), same_name(reading.node_sets, each.nodes)
+    if surface is not None:
+        return surfaces[surface]
+    if nodes is not None:
+        return nodes
+    elements = same_name(reading.element_sets, each.nodes)
+    if elements is None:
+        raise error_at(each.line, f"{name} is of surface or set '{each.nodes}', which does not exist")
+    numbers = reading.element_sets[elements]
+    sets[name] = sorted({node for n in numbers if n in reading.elements for node in reading.elements[n][1]})
+    return name
+
+
+def _distributing(reading: Reading, elements: str, rows: Rows, line: str) -> tuple[dict[str, Any], list[int], list[int]]:
+    """Weights, the nodes, and the reference: the node of the one element of the set."""
+    chosen = same_name(reading.element_sets, elements)
+    numbers = [n for n in reading.element_sets.get(chosen or "", []) if n in reading.elements]
+    if len(numbers) != 1:
+        raise error_at(line, f"*DISTRIBUTING COUPLING: set '{elements}' has {len(numbers)} elements; it needs one DCOUP3D")
+    weights: dict[int, float] = {}
+    for where, text in rows:
+        name, weight, *_ = [*split(text), "", ""]
+        found = same_name(reading.node_sets, name)
+        for node in reading.node_sets[found] if found else [integer(where, name)]:
+            weights[node] = weights.get(node, 0.0) + real(where, weight)
+    nodes = [node for node in reading.nodes if node in weights]  # in the order of the rows
+    return {"weights": [weights[node] for node in nodes]}, nodes, list(reading.elements[numbers[0]][1])
+
+
+def one_node(reading: Reading, text: str, line: str) -> list[int]:
+    """Number of a node, given directly or by a set of this node alone. Raises InputError with the line."""
+    if text.isdecimal():
+        return [int(text)]
+    found = same_name(reading.node_sets, text)
+    if found is None or len(set(reading.node_sets[found])) != 1:
+        raise error_at(line, f"REF NODE={text} is not a node or a set of one node")
+    return reading.node_sets[found][:1]
 
 
 def _components(rows: Rows) -> str:
     """Degrees of freedom of the lines "first, last"; all without lines."""
     chosen: set[int] = set()
     for where, text in rows:
-        ends = [_integer(where, each) for each in split(text) if each]
+        ends = [integer(where, each) for each in split(text) if each]
         if not ends or not 1 <= min(ends) <= max(ends) <= 6:
             raise error_at(where, f"*KINEMATIC: expected the first and last degree of freedom, found '{text[:40]}'")
         chosen |= set(range(ends[0], ends[-1] + 1))
     return "".join(map(str, sorted(chosen))) or ALL
-
-
-def _integer(where: str, text: str) -> int:
-    if not text.isdecimal() or len(text) > 15:
-        raise error_at(where, f"expected an integer, found '{text[:30]}'")
-    return int(text)
-
-
-def _real(where: str, text: str) -> float:
-    try:
-        return float(text.upper().replace("D", "E"))
-    except ValueError:
-        raise InputError(f"{where}: expected a number, found '{text[:30]}'") from None

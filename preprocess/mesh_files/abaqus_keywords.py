@@ -6,11 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preprocess.mesh_files.abaqus_assembly import Reading, Rows, split
-from preprocess.mesh_files.abaqus_blocks import SOLID_TYPES, STRUCTURAL_TYPES, element_type, error_at
+from preprocess.mesh_files.abaqus_blocks import element_type, error_at, unsupported
 from preprocess.mesh_files.abaqus_surfaces import same_name
 
 Array = NDArray[np.float64]
 
+INTERNAL = ("C3D8", "C3D8I")  # further nodes in the line, of incompatible modes, are ignored as CalculiX does
 LONGEST_SET = 10**7
 SETS = "name its faces in one *SURFACE of elements, or its nodes in a *NSET"
 
@@ -44,11 +45,10 @@ def _node(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> N
     for number, text in rows:
         fields = split(text)
         try:
-            node, position = int(fields[0]) + reading.own[0], tuple(float(f.upper().replace("D", "E") or 0) for f in fields[1:4])
+            coordinates = [*fields[1:4], "", "", ""][:3]  # omitted ones are zero
+            node, position = int(fields[0]) + reading.own[0], tuple(float(f.upper().replace("D", "E") or 0) for f in coordinates)
         except ValueError:
             raise error_at(number, f"expected a node: number, x, y, z; found '{', '.join(fields)[:60]}'") from None
-        if len(position) != 3:
-            raise error_at(number, f"node {node} has {len(position)} coordinates; a solid mesh has 3")
         reading.nodes[node] = position
         if "NSET" in options:
             set_named(reading.node_sets, options["NSET"]).append(node)
@@ -63,6 +63,8 @@ def _node_table(reading: Reading, options: dict[str, str], line: str, table: Arr
 
 def _element_table(reading: Reading, options: dict[str, str], line: str, table: Array) -> None:
     name, _ = element_type(options["TYPE"].upper(), reading.structural)
+    if not name:
+        _refuse(reading, options["TYPE"].upper(), line, len(table))
     members = table.astype(np.int64)
     if not np.array_equal(members, table):
         raise error_at(line, "expected integers below it")
@@ -74,6 +76,10 @@ def _element_table(reading: Reading, options: dict[str, str], line: str, table: 
     reading.elements.update(zip(numbers, ((name, row) for row in (members[:, 1:] + up).tolist())))
     if "ELSET" in options:
         set_named(reading.element_sets, options["ELSET"]).extend(numbers)
+
+
+def _refuse(reading: Reading, kind: str, line: str, count: int) -> None:
+    raise error_at(line, f"{count} line(s) of element type {kind} are not supported; {unsupported(kind, reading.structural)}")
 
 
 def _element(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> None:
@@ -93,6 +99,8 @@ def _element(reading: Reading, options: dict[str, str], line: str, rows: Rows) -
     fields: list[int] = []
     for number, text in rows:
         fields += _numbers(number, split(text))
+        if kind in INTERNAL:
+            del fields[size + 1 :]
         if size and len(fields) >= size + 1:
             if len(fields) > size + 1:
                 raise error_at(number, f"element {fields[0]} ({kind}) has {len(fields) - 1} nodes; it needs {size}")
@@ -106,8 +114,9 @@ def _element(reading: Reading, options: dict[str, str], line: str, rows: Rows) -
     if size and fields:
         raise error_at(rows[-1][0], f"element {fields[0]} ({kind}) has {len(fields) - 1} nodes; it needs {size}")
     if not size and rows:
-        remedy = "read it with structural=True" if kind in STRUCTURAL_TYPES else f"export {', '.join(SOLID_TYPES)} only"
-        raise error_at(line, f"{len(rows)} line(s) of element type {kind} are not supported; {remedy}")
+        raise error_at(
+            line, f"{len(rows)} line(s) of element type {kind} are not supported; {unsupported(kind, reading.structural)}"
+        )
 
 
 def _set(reading: Reading, nodes: bool, options: dict[str, str], line: str, rows: Rows) -> None:

@@ -10,6 +10,7 @@ from flexmbs.errors import InputError
 from preprocess.elements import ELEMENTS
 from preprocess.mesh.faces import all_faces
 from preprocess.mesh_files.abaqus_assembly import Reading
+from preprocess.mesh_files.raw_mesh import STRUCTURES
 
 # Corner nodes of the faces S1 … by number of corners, as Abaqus numbers them.
 FACES = {
@@ -17,6 +18,9 @@ FACES = {
     6: ((0, 1, 2), (3, 5, 4), (0, 3, 4, 1), (1, 4, 5, 2), (2, 5, 3, 0)),
     8: ((0, 1, 2, 3), (4, 7, 6, 5), (0, 4, 5, 1), (1, 5, 6, 2), (2, 6, 7, 3), (3, 7, 4, 0)),
 }
+
+
+WHOLE = ("", "S1", "S2", "SPOS", "SNEG")  # sides of a shell; edges have other numbers
 
 
 def same_name(sets: Mapping[str, object], name: str) -> str | None:
@@ -60,6 +64,8 @@ def surface_nodes(path: Path, reading: Reading, name: str, outer: Mapping[int, s
         for number in numbers:
             if not face and number in outer:
                 yield from outer[number]
+            elif reading.elements.get(number, ("",))[0] in STRUCTURES and face in WHOLE:
+                yield from reading.elements[number][1]
             elif face or number not in reading.elements:
                 yield from _face_nodes(path, reading, name, (number, face))
 

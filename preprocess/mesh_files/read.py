@@ -89,11 +89,17 @@ def _mesh(raw: RawMesh, source: str, unit: str) -> Mesh:
 
 
 def _connected(raw: RawMesh) -> Indices:
-    """Rows of the nodes that connections of the file join."""
+    """Rows of the nodes that connections and masses of the file are at."""
     given = raw.declared.connections.values()
-    names = [each[key] for each in given for key in ("where", "reference") if key in each]
-    numbers = [number for each in given for number, _, _ in each.get("terms", ())]
-    return np.concatenate([np.flatnonzero(np.isin(raw.node_ids, numbers)), *(raw.node_sets[name] for name in names)])
+    places = [each[key] for each in given for key in ("where", "reference", "first", "second") if key in each]
+    numbers = [number for each in given for number, _, _ in each.get("terms", ())] + [
+        each["node"] for each in raw.declared.masses
+    ]
+    numbers += [place for place in places if isinstance(place, int)]
+    found = raw.node_sets
+    return np.concatenate(
+        [np.flatnonzero(np.isin(raw.node_ids, numbers)), *(found[name] for name in places if isinstance(name, str))]
+    )
 
 
 def _kept(index: Indices, nodes: Indices) -> Indices:

@@ -250,3 +250,135 @@ def sheet_and_boom_abaqus(kinds=("S4", "B31"), extra=""):
         ", ".join(map(str, ROOT + 1)),
     ]
     return "\n".join([*lines, extra, ""])
+
+
+def every_keyword_abaqus():
+    """Abaqus deck in m with every keyword of sections, materials and connections: two bricks tied to each other; on the first a
+    laminated quad8 and a quad4 of variable thickness, a curved mast, a rod and a stay; a mass, a spring, spiders, equations."""
+    return """*HEADING
+everything
+*NODE, NSET=all
+1, 0, 0, 0
+2, 1, 0, 0
+3, 1, 1, 0
+4, 0, 1, 0
+5, 0, 0, 1
+6, 1, 0, 1
+7, 1, 1, 1
+8, 0, 1, 1
+11, 1, 0.1, 0.1
+12, 2, 0.1, 0.1
+13, 2, 0.9, 0.1
+14, 1, 0.9, 0.1
+15, 1, 0.1, 0.9
+16, 2, 0.1, 0.9
+17, 2, 0.9, 0.9
+18, 1, 0.9, 0.9
+21, 0.5, 0, 1
+22, 1, 0.5, 1
+23, 0.5, 1, 1
+24, 0, 0.5, 1
+31, 0, 0, 2
+32, 1, 0, 2
+41, 2.5, 0.5, 0.5
+42, 3, 0.6, 0.5
+43, 2.75, 0.52, 0.5
+44, 3.5, 0.6, 0.5
+45, 3.5, 0.6, 1.5
+51, -0.5, 0.5, 0.5
+52, 2, 0.5, 3
+*ELEMENT, TYPE=C3D8, ELSET=bricks
+1, 1, 2, 3, 4, 5, 6, 7, 8
+2, 11, 12, 13, 14, 15, 16, 17, 18
+*ELEMENT, TYPE=S8R, ELSET=plate
+3, 5, 6, 7, 8, 21, 22, 23, 24
+*ELEMENT, TYPE=S4, ELSET=flap
+4, 5, 6, 32, 31
+*ELEMENT, TYPE=B32R, ELSET=mast
+5, 41, 43, 42
+*ELEMENT, TYPE=B31, ELSET=rod
+6, 42, 44
+*ELEMENT, TYPE=T3D2, ELSET=stay
+7, 44, 45
+*ELEMENT, TYPE=SPRINGA, ELSET=coil
+8, 45, 7
+*ELEMENT, TYPE=MASS, ELSET=weight
+9, 44
+*ELEMENT, TYPE=DASHPOTA, ELSET=damper
+10, 45, 7
+*ELEMENT, TYPE=DCOUP3D, ELSET=mean
+11, 51
+*NSET, NSET=left
+1, 4, 5, 8
+*NSET, NSET=ring
+12, 13, 16, 17
+*NSET, NSET=lip
+31, 32
+*SURFACE, NAME=out
+1, S4
+*SURFACE, NAME=near
+2, S6
+*SURFACE, NAME=far
+2, S4
+*MATERIAL, NAME=Steel
+*ELASTIC
+2.1e11, 0.3
+*PLASTIC
+3e8, 0.
+*DENSITY
+7850.,
+*MATERIAL, NAME=Carbon
+*ELASTIC, TYPE=ENGINEERING CONSTANTS
+1.35e11, 1e10, 1e10, 0.3, 0.3, 0.4, 5e9, 5e9
+3.5e9
+*DENSITY
+1600.
+*ORIENTATION, NAME=OR1
+1., 0., 0., 0., 1., 0.
+*SOLID SECTION, ELSET=bricks, MATERIAL=steel
+*SHELL SECTION, ELSET=plate, COMPOSITE, ORIENTATION=OR1
+0.01, , Carbon
+0.01, , Carbon
+*SHELL SECTION, ELSET=flap, MATERIAL=Steel, NODAL THICKNESS
+0.01
+*NODAL THICKNESS
+lip, 0.005
+5, 0.02
+*BEAM GENERAL SECTION, ELSET=mast, MATERIAL=Steel, SECTION=PIPE
+0.05, 0.01
+0., 0., 1.
+*BEAM SECTION, ELSET=rod, MATERIAL=Steel, SECTION=RECT, OFFSET1=0.5
+0.02, 0.03
+0., 0., 1.
+*SOLID SECTION, ELSET=stay, MATERIAL=Steel
+1e-4
+*SPRING, ELSET=coil, NONLINEAR
+0., 0.
+1000., 0.001
+*MASS, ELSET=weight
+12.
+*DASHPOT, ELSET=damper
+
+5.
+*TIE, NAME=weld, POSITION TOLERANCE=0.01
+near, out
+*COUPLING, REF NODE=41, SURFACE=far, CONSTRAINT NAME=foot
+*DISTRIBUTING
+*DISTRIBUTING COUPLING, ELSET=mean
+left, 1.
+*RIGID BODY, NSET=lip, REF NODE=52
+*MPC
+PLANE, 1, 2, 3, 4
+*EQUATION
+3
+22, 3, 2.0, 6, 3, -1.0
+7, 3, -1.0
+*CONTACT PAIR, INTERACTION=SI
+near, out
+*BOUNDARY
+1, 1, 3
+*STEP
+*FREQUENCY
+5
+*END STEP
+"""

@@ -113,6 +113,8 @@ CONNECTION_TABLES: list[tuple[str, Connection]] = [
     ),
     ('kind = "averaging-spider"\nset = "hub"\nweights = [1, 2, 3]', pp.AveragingSpider("hub", weights=(1.0, 2.0, 3.0))),
     ('kind = "bushing"\nfirst = 3\nsecond = "hub"\ntranslation = [1, 2, 3]', pp.Bushing(3, "hub", translation=(1.0, 2.0, 3.0))),
+    ('kind = "spring"\nfirst = 3\nsecond = "hub"\nstiffness = 1e4', pp.Spring(3, "hub", 1e4)),
+    ('kind = "tie"\nset = "hub"\nto = "plate"\ntolerance = 0.001', pp.Tie("hub", "plate", tolerance=0.001)),
     ('kind = "equation"\nterms = [[3, 1, 1.0], [4, 1, -1.0]]', pp.Equation(((3, 1, 1.0), (4, 1, -1.0)))),
 ]
 

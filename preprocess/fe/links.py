@@ -1,0 +1,183 @@
+"""Links between single nodes: equations, springs and bushings.
+
+    equation           Σ_j c_j u_j = 0                                   the first term follows the others (MPC)
+    spring             N = k e·(u_b − u_a)                               along the line between two nodes (CELAS, SPRINGA)
+    bushing            f = k (u_b − u_a − θ_a × (x_b − x_a)), m = κ (θ_b − θ_a)   springs between two nodes (CBUSH)
+
+Source: MSC Nastran, Quick Reference Guide, MPC, CELAS2, CBUSH.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from flexmbs.errors import InputError, shown
+from flexmbs.flexible_body.parts import IntArray
+from preprocess.fe.connection import NO_NODES, Connection, Nodes, one_node, row_of
+from preprocess.fe.constraints import Dependence
+from preprocess.fe.mass_points import spread
+from preprocess.inputs.arguments import checked_arguments, floats, number, vector
+from preprocess.mesh.rigid_motion import rigid_motion, rotation_of
+
+ALONG = 1e-6  # sine of the angle between a spring and its line that is none
+
+
+@checked_arguments
+@dataclass(frozen=True, eq=False)
+class Equation(Connection):
+    """Linear equation ``Σ_j c_j u_j = 0`` between degrees of freedom (MPC, ``*EQUATION``); that of the first term is dependent.
+
+    terms: (node number, component 1 … 6, factor c_j) each; components 4 … 6 need a node with a rotation.
+    A free body must be able to move rigidly under it.
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    >>> a, b = (mesh.node_ids[rows[0]].item() for rows in (mesh.node_sets["y0"], mesh.node_sets["y1"]))
+    >>> fe = pp.assemble(mesh, steel, connections={"clip": pp.Equation([(b, 2, 1.0), (a, 2, -1.0)])})
+    >>> fe.constraints.dependent.size  # one degree of freedom follows another
+    1
+    """
+
+    terms: Sequence[tuple[int, int, float]]
+
+    kind = "equation"
+
+    def __post_init__(self) -> None:
+        rows = floats(self.terms, "connection: terms")
+        good = rows.ndim == 2 and rows.shape[1:] == (3,)
+        if not good or (rows[:, :2] != np.floor(rows[:, :2])).any() or not ((rows[:, 1] >= 1) & (rows[:, 1] <= 6)).all():
+            raise InputError(f"connection: terms: {shown(self.terms)}; give rows (node number, component 1 to 6, factor)")
+        if not rows[0, 2]:
+            raise InputError("connection: terms: the first factor is zero; its degree of freedom is the dependent one")
+
+    def rotating(self, name: str, nodes: Nodes) -> IntArray:
+        return NO_NODES
+
+    def dependence(self, name: str, nodes: Nodes) -> Dependence:
+        table = np.asarray(self.terms, dtype=float)
+        rows = [row_of(nodes, int(number), "terms") for number in table[:, 0]]
+        dofs = np.array([_dof_of(nodes, row, int(component)) for row, component in zip(rows, table[:, 1])])
+        if len(np.unique(dofs)) < len(dofs):
+            raise InputError("terms: a degree of freedom occurs twice; add its factors")
+        return Dependence(name, dofs[:1], spread(-table[None, 1:, 2] / table[0, 2], dofs[1:], nodes.freedoms.size))
+
+
+@checked_arguments
+@dataclass(frozen=True, eq=False)
+class Bushing(Connection):
+    """Six springs between two nodes with rotations; rigid motions of both are free of force.
+
+    first, second: the nodes, each by its number or a set of one node.  translation, rotation (3,): stiffness along and about the
+    axes [N/m, N m/rad].  axes (3, 3): columns in mesh axes, by default mesh axes.
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    >>> joints = {
+    ...     "eye": pp.RigidSpider("x1"),
+    ...     "pin": pp.RigidSpider("x0"),
+    ...     "rubber": pp.Bushing("pin", "eye", translation=(1e6, 1e6, 1e6), rotation=(10.0, 10.0, 10.0)),
+    ... }
+    >>> fe = pp.assemble(mesh, steel, connections=joints)
+    >>> abs(fe.K @ fe.rigid_motion(fe.centre_of_mass)).max().item() < 1e-2  # of K up to 1e10
+    True
+    """
+
+    first: str | int
+    second: str | int
+    _: KW_ONLY
+    translation: ArrayLike = (0.0, 0.0, 0.0)
+    rotation: ArrayLike = (0.0, 0.0, 0.0)
+    axes: ArrayLike | None = None
+
+    kind = "bushing"
+
+    def __post_init__(self) -> None:
+        for option in ("translation", "rotation"):
+            if not vector(getattr(self, option), f"connection: {option}").min() >= 0:
+                raise InputError(f"connection: {option}: {shown(getattr(self, option))}; give three stiffnesses, none negative")
+        if self.axes is not None:
+            rotation_of(self.axes)
+
+    def rotating(self, name: str, nodes: Nodes) -> IntArray:
+        return np.array(self._ends(nodes))
+
+    def stiffness_matrix(self, name: str, nodes: Nodes) -> sp.csr_matrix:
+        a, b = self._ends(nodes)
+        if a == b:
+            raise InputError("first and second are the same node; give two")
+        axes = np.eye(3) if self.axes is None else rotation_of(self.axes)
+        carried = np.vstack([rigid_motion((nodes.positions[b] - nodes.positions[a])[None])[0], np.eye(6)[3:]])
+        relative = np.kron(np.eye(2), axes.T) @ np.hstack([-carried, np.eye(6)])
+        B = spread(relative, nodes.freedoms.six(np.array([a, b])).ravel(), nodes.freedoms.size)
+        k = np.concatenate([vector(self.translation, "translation"), vector(self.rotation, "rotation")])
+        return sp.csr_matrix(B.T @ sp.diags(k) @ B)
+
+    def _ends(self, nodes: Nodes) -> tuple[int, int]:
+        return one_node(nodes, self.first, "first"), one_node(nodes, self.second, "second")
+
+
+@checked_arguments
+@dataclass(frozen=True, eq=False)
+class Spring(Connection):
+    """Spring along the line between two nodes, or along a direction [N/m]; it needs no rotations.
+
+    first, second: the nodes, each by its number or a set of one node.  stiffness: N/m.
+    direction (3,): of the spring in mesh axes, for nodes at one place.
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    >>> a, b = (mesh.node_ids[mesh.node_sets[name][0]].item() for name in ("x0", "x1"))
+    >>> fe = pp.assemble(mesh, steel, connections={"tie rod": pp.Spring(a, b, 1e6)})
+    >>> round((fe.K - pp.assemble(mesh, steel).K).trace().item() / 1e6, 6)  # k at both ends
+    2.0
+    """
+
+    first: str | int
+    second: str | int
+    stiffness: float
+    _: KW_ONLY
+    direction: ArrayLike | None = None
+
+    kind = "spring"
+
+    def __post_init__(self) -> None:
+        if not 0 <= number(self.stiffness, "connection: stiffness") < np.inf:
+            raise InputError(f"connection: stiffness: {self.stiffness!r}; give a stiffness in N/m that is not negative")
+        if self.direction is not None and not np.linalg.norm(vector(self.direction, "connection: direction")) > 0:
+            raise InputError("connection: direction: has zero length; give the direction of the spring")
+
+    def rotating(self, name: str, nodes: Nodes) -> IntArray:
+        return NO_NODES
+
+    def stiffness_matrix(self, name: str, nodes: Nodes) -> sp.csr_matrix:
+        a, b = one_node(nodes, self.first, "first"), one_node(nodes, self.second, "second")
+        apart = nodes.positions[b] - nodes.positions[a]
+        size = float(np.linalg.norm(apart))
+        if a == b or (self.direction is None and not size > 0):
+            raise InputError("its nodes are at one place; give two apart, or a direction")
+        along = apart if self.direction is None else vector(self.direction, "direction")
+        along = along / np.linalg.norm(along)
+        if np.linalg.norm(np.cross(along, apart)) > ALONG * size:
+            raise InputError("direction: is across the line between its nodes, so that it turns the part; use a Bushing")
+        dofs = np.concatenate([3 * a + np.arange(3), 3 * b + np.arange(3)])
+        B = spread(np.concatenate([-along, along])[None], dofs, nodes.freedoms.size)
+        return sp.csr_matrix(float(self.stiffness) * B.T @ B)
+
+
+def _dof_of(nodes: Nodes, row: int, component: int) -> int:
+    if component <= 3:
+        return 3 * row + component - 1
+    if not nodes.freedoms.rotates(np.array([row]))[0]:
+        raise InputError(f"terms: node {nodes.ids[row]} has no rotation; use components 1 to 3")
+    return int(nodes.freedoms.six(np.array([row]))[0, component - 1])

@@ -1,0 +1,176 @@
+"""Spiders: nodes that follow a centre, or a centre that follows nodes.
+
+    rigid spider       u_i = t + θ × (x_i − p),  θ_i = θ                the nodes follow the centre (RBE2)
+    averaging spider   (t, θ) = (RᵀWR)⁻¹ RᵀW u                          the centre follows the nodes (RBE3)
+
+R are the rigid motions of the nodes about the centre p, W their weights; a force on the centre of an averaging spider becomes
+forces ``W R (RᵀWR)⁻¹ f`` on the nodes, which have its resultant, add no stiffness, and do not depend on the elements.
+
+Source: MSC Nastran, Quick Reference Guide, RBE2, RBE3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from flexmbs.errors import InputError, shown
+from flexmbs.flexible_body.parts import FloatArray, IntArray
+from preprocess.fe.connection import Arms, Connection, Nodes, one_node
+from preprocess.fe.constraints import Dependence
+from preprocess.fe.mass_points import spread
+from preprocess.inputs.arguments import checked_arguments, floats, vector
+from preprocess.mesh.node_regions import NodeSets, Region, near_enough, region_of
+from preprocess.mesh.rigid_motion import rigid_motion
+
+ALL = "123456"
+
+
+@checked_arguments
+@dataclass(frozen=True, eq=False)
+class Spider(Connection):
+    """A centre with six degrees of freedom, and the nodes connected to it.
+
+    where: the nodes, by a set's name, a `Point` or a `Plane`.  reference: the centre, an existing node, by its number or a set
+    that has only this node.  position (3,): of a new centre [m], by default the mean of the nodes; it is the node set with the
+    connection's name.
+    components: of the nodes that are connected, "1" to "3" translations x y z, "4" to "6" rotations (of nodes that have one).
+    """
+
+    where: str | Region
+    _: KW_ONLY
+    reference: str | int | None = None
+    position: ArrayLike | None = None
+    components: str = ALL
+
+    def __post_init__(self) -> None:
+        _check_components(self.components, "components")
+        if self.reference is not None and self.position is not None:
+            raise InputError("connection: has a reference and a position; give one of them")
+
+    def centre(self, name: str, nodes: FloatArray, sets: NodeSets) -> FloatArray | None:
+        if self.reference is not None:
+            return None
+        rows = region_of(self.where).rows(nodes, sets)
+        position = nodes[rows].mean(axis=0) if self.position is None else vector(self.position, "position")
+        near_enough(position, nodes, "position")
+        return np.asarray(position)
+
+    def rotating(self, name: str, nodes: Nodes) -> IntArray:
+        return np.array([self._centre(name, nodes)])
+
+    def _centre(self, name: str, nodes: Nodes) -> int:
+        return one_node(nodes, name if self.reference is None else self.reference, "reference")
+
+    def _feet(self, name: str, nodes: Nodes) -> tuple[int, IntArray]:
+        """The centre and the connected nodes."""
+        centre = self._centre(name, nodes)
+        rows = region_of(self.where).rows(nodes.positions, nodes.sets)
+        feet = rows[rows != centre]
+        if not feet.size:
+            raise InputError("has no node besides its centre; connect at least one")
+        return centre, feet
+
+
+@checked_arguments
+@dataclass(frozen=True, eq=False)
+class RigidSpider(Spider):
+    """Nodes that follow a centre as a rigid body (RBE2, ``*KINEMATIC``); it stiffens the part.
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    >>> fe = pp.assemble(mesh, steel, connections={"flange": pp.RigidSpider("x1", position=(0.5, 0.01, 0.01))})
+    >>> bar = pp.reduce(fe, interfaces={"root": pp.Rigid("x0"), "tip": pp.Rigid("flange")}, reference="root")
+    >>> bar.frames["tip"].x.round(6)[0].item()  # the centre, 0.1 m in front of the bar
+    0.5
+    """
+
+    kind = "rigid-spider"
+
+    def dependence(self, name: str, nodes: Nodes) -> Dependence:
+        centre, feet = self._feet(name, nodes)
+        own, motion = _feet_motion(nodes, centre, feet, self.components)
+        return Dependence(name, own, spread(motion, nodes.freedoms.six(np.array([centre]))[0], nodes.freedoms.size))
+
+    def arms(self, name: str, nodes: Nodes) -> Arms:
+        centre, feet = self._feet(name, nodes)
+        return Arms(centre, feet, rigid_motion(nodes.positions[feet] - nodes.positions[centre]), None)
+
+
+@checked_arguments
+@dataclass(frozen=True, eq=False)
+class AveragingSpider(Spider):
+    """A centre that follows the weighted mean motion of its nodes (RBE3, ``*DISTRIBUTING``); it adds no stiffness.
+
+    weights (n,): of the nodes, in the order of their rows; by default equal.  Weights of rotations are these times the square of
+    the nodes' mean distance from the centre.
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> mesh, steel = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    >>> fe = pp.assemble(mesh, steel, connections={"flange": pp.AveragingSpider("x1", position=(0.5, 0.01, 0.01))})
+    >>> bar = pp.reduce(fe, interfaces={"root": pp.Rigid("x0"), "tip": pp.Averaged("flange")}, reference="root")
+    >>> bar.frames["tip"].x.round(6)[0].item()
+    0.5
+    """
+
+    components: str = "123"
+    weights: Sequence[float] | None = None
+
+    kind = "averaging-spider"
+
+    def dependence(self, name: str, nodes: Nodes) -> Dependence:
+        centre, feet = self._feet(name, nodes)
+        return Dependence(name, nodes.freedoms.six(np.array([centre]))[0], self._average(nodes, centre, feet))
+
+    def arms(self, name: str, nodes: Nodes) -> Arms:
+        centre, feet = self._feet(name, nodes)
+        arm = nodes.positions[feet] - nodes.positions[centre]
+        return Arms(centre, feet, rigid_motion(arm), self._average(nodes, centre, feet))
+
+    def _average(self, nodes: Nodes, centre: int, feet: IntArray) -> sp.csr_matrix:
+        """G (6, size)."""
+        own, motion = _feet_motion(nodes, centre, feet, self.components)
+        weight = self._dof_weights(nodes, centre, feet, own)
+        size = max(float(np.linalg.norm(nodes.positions[feet] - nodes.positions[centre], axis=1).mean()), 1e-300)
+        scaled = motion / np.array([1.0, 1.0, 1.0, size, size, size])
+        gram = (scaled.T * weight) @ scaled
+        if not np.linalg.cond(gram) < 1e12:
+            raise InputError(f"its {len(feet)} nodes do not define all motions of the centre; use nodes that are not collinear")
+        fit = np.asarray(np.linalg.solve((motion.T * weight) @ motion, motion.T * weight), dtype=float)
+        return spread(fit, own, nodes.freedoms.size)
+
+    def _dof_weights(self, nodes: Nodes, centre: int, feet: IntArray, own: IntArray) -> FloatArray:
+        """Weight of each connected degree of freedom."""
+        given = np.ones(len(feet)) if self.weights is None else floats(self.weights, "weights")
+        if given.shape != feet.shape or not given.min() > 0:
+            raise InputError(f"weights: {given.size} given for {len(feet)} nodes; give one positive weight per node")
+        distance = np.linalg.norm(nodes.positions[feet] - nodes.positions[centre], axis=1).mean()
+        block = own // 3
+        turns = block >= nodes.freedoms.nodes
+        owner = nodes.freedoms.node_of_block[block]
+        return np.asarray(given[np.searchsorted(feet, owner)] * np.where(turns, distance**2 or 1.0, 1.0))
+
+
+def _feet_motion(nodes: Nodes, centre: int, feet: IntArray, components: str) -> tuple[IntArray, FloatArray]:
+    """Connected degrees of freedom (n,) of the feet, and their motion (n, 6) with the centre."""
+    chosen = np.array([int(c) - 1 for c in sorted(set(components))])
+    arm = rigid_motion(nodes.positions[feet] - nodes.positions[centre])
+    dofs, motion = [(3 * feet[:, None] + chosen[chosen < 3]).ravel()], [arm[:, chosen[chosen < 3]].reshape(-1, 6)]
+    turned = feet[nodes.freedoms.rotates(feet)]
+    if (chosen >= 3).any() and turned.size:
+        dofs.append(nodes.freedoms.six(turned)[:, chosen[chosen >= 3]].ravel())
+        motion.append(np.tile(np.eye(6)[chosen[chosen >= 3]], (len(turned), 1)))
+    return np.concatenate(dofs), np.vstack(motion)
+
+
+def _check_components(components: str, what: str) -> None:
+    if not isinstance(components, str) or not components or set(components) - set(ALL):
+        raise InputError(f"connection: {what}: {shown(components)}; give digits from 1 to 6, such as '123'")

@@ -1,0 +1,169 @@
+"""Ties: nodes that follow the faces of another mesh.
+
+A node at x_s with the nearest point x(ξ) of a face, its shape functions N_a and the distance d = x_s − x(ξ) has
+
+    u_s = Σ N_a(ξ) u_a + ω × d,    ω = G u
+
+with ω the mean rotation of the face's nodes (as that of an averaging spider): rigid motions are exact for any d.
+
+Source: Wriggers, Computational Contact Mechanics, section 4.1 (projection on faces).
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.spatial import cKDTree
+
+from flexmbs.errors import InputError
+from flexmbs.flexible_body.parts import FloatArray, IntArray
+from preprocess.fe.connection import NO_NODES, Connection, Nodes
+from preprocess.fe.constraints import Dependence
+from preprocess.fe.mass_points import spread
+from preprocess.fe.shell_schemes import SCHEMES
+from preprocess.inputs.arguments import checked_arguments, number
+from preprocess.inputs.warning import PreprocessWarning
+from preprocess.mesh.node_regions import Region, region_of
+from preprocess.mesh.rigid_motion import rigid_motion
+
+NEAREST = 8  # faces that are tried for each node
+STEPS, DONE = 25, 1e-12  # of the projection
+CLOSE = 1e-9  # of the size of a face: no distance
+REACH = 0.1  # tolerance by default, in mean sizes of the faces
+
+
+@checked_arguments
+@dataclass(frozen=True, eq=False)
+class Tie(Connection):
+    """Nodes that follow the faces of another mesh (``*TIE``), which need not match; for rigid motions they are exact.
+
+    where: the nodes, by a set's name, a `Point` or a `Plane`; those that belong to both are left out.
+    to: the faces: those outer faces of solids, and shells, all of whose nodes are in this region.
+    tolerance: nodes farther from the faces are not tied [m], by default a tenth of the mean size of the faces.
+    Warns of nodes that are not tied; raises InputError if none is.
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> cube, sheet = pp.box_mesh((0.1, 0.1, 0.1), (1, 1, 1), "hex8"), [(-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0)]
+    >>> mesh = pp.Mesh.from_arrays(
+    ...     [*cube.nodes, *sheet],
+    ...     {"hex8": cube.blocks["hex8"].connectivity, "quad4": [(8, 9, 10, 11)]},
+    ...     node_sets={"foot": cube.node_sets["z0"], "plate": [8, 9, 10, 11]},
+    ... )
+    >>> steel, weld = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0), {"weld": pp.Tie("foot", "plate")}
+    >>> pp.assemble(mesh, steel, sections=pp.ShellSection(0.002), connections=weld).constraints.dependent.size  # four nodes
+    12
+    """
+
+    where: str | Region
+    to: str | Region
+    _: KW_ONLY
+    tolerance: float | None = None
+
+    kind = "tie"
+
+    def __post_init__(self) -> None:
+        if self.tolerance is not None and not 0 < number(self.tolerance, "connection: tolerance") < np.inf:
+            raise InputError(f"connection: tolerance: {self.tolerance!r}; give a positive distance in m")
+
+    def rotating(self, name: str, nodes: Nodes) -> IntArray:
+        return NO_NODES
+
+    def dependence(self, name: str, nodes: Nodes) -> Dependence:
+        region = region_of(self.to).rows(nodes.positions, nodes.sets)
+        faces = _Faces(nodes, region)
+        free = np.setdiff1d(region_of(self.where).rows(nodes.positions, nodes.sets), region)
+        reach = REACH * faces.size if self.tolerance is None else float(self.tolerance)
+        found = [(row, place) for row in free if (place := faces.nearest(nodes.positions[row])).distance <= reach]
+        if not found:
+            raise InputError(
+                f"none of its {len(free)} nodes is within {reach:.3g} m of the faces; set tolerance, or check the regions"
+            )
+        if len(found) < len(free):
+            warnings.warn(
+                f"connections.{name}: {len(free) - len(found)} of {len(free)} nodes are farther than {reach:.3g} m and not tied",
+                PreprocessWarning,
+                stacklevel=7,
+            )
+        size, dofs, blocks = nodes.freedoms.size, [], []
+        for row, place in found:
+            own = (3 * place.nodes[:, None] + np.arange(3)).ravel()
+            dofs.append(3 * row + np.arange(3))
+            blocks.append(spread(place.motion(nodes.positions, nodes.positions[row]), own, size))
+        return Dependence(name, np.concatenate(dofs), _stacked(blocks))
+
+
+def _stacked(blocks: list[Any]) -> sp.csr_matrix:
+    return sp.csr_matrix(sp.vstack(blocks))
+
+
+class _Place(NamedTuple):
+    """Nearest point of a face: its nodes (k,), shape functions (k,), and the distance."""
+
+    nodes: IntArray
+    factors: FloatArray
+    distance: float
+
+    def motion(self, positions: FloatArray, point: FloatArray) -> FloatArray:
+        """Displacement (3, 3k) of a point that moves with the face."""
+        x = positions[self.nodes]
+        direct = np.asarray(np.kron(self.factors, np.eye(3)), dtype=float)
+        apart = point - self.factors @ x
+        size = float(np.abs(x - x.mean(axis=0)).max())
+        if np.linalg.norm(apart) <= CLOSE * size:
+            return direct
+        turn = np.linalg.pinv(rigid_motion((x - x.mean(axis=0)) / size).reshape(-1, 6))[3:] / size
+        return np.asarray(direct + np.cross(np.eye(3), apart).T @ turn, dtype=float)
+
+
+class _Faces:
+    """Faces of a model whose nodes all are in a region."""
+
+    def __init__(self, nodes: Nodes, region: IntArray) -> None:
+        self.x = nodes.positions
+        chosen = {kind: table[np.isin(table, region).all(axis=1)] for kind, table in nodes.faces().items()}
+        self.faces = [(kind, row) for kind, table in chosen.items() for row in table]
+        if not self.faces:
+            raise InputError("to: no outer face of a solid, and no shell, has all its nodes there; give the nodes of whole faces")
+        corners = [self.x[row[: 3 if kind.startswith("tri") else 4]] for kind, row in self.faces]
+        self.size = float(np.mean([np.ptp(each, axis=0).max() for each in corners]))
+        self.tree = cKDTree(np.array([each.mean(axis=0) for each in corners]))
+
+    def nearest(self, point: FloatArray) -> _Place:
+        """Nearest point of the faces whose centres are nearest."""
+        _, near = self.tree.query(point, k=min(NEAREST, len(self.faces)))
+        return min((self._on(int(k), point) for k in np.atleast_1d(near)), key=lambda place: place.distance)
+
+    def _on(self, index: int, point: FloatArray) -> _Place:
+        """Nearest point of a face: Newton's method in its coordinates, kept within it."""
+        kind, row = self.faces[index]
+        x, functions = self.x[row], SCHEMES[kind].functions
+        triangle, n = kind.startswith("tri"), len(row)
+        place = np.array([1 / 3, 1 / 3]) if triangle else np.zeros(2)
+        for _ in range(STEPS):
+            N, dN = functions(*place)
+            tangent = dN[:, :n] @ x
+            step = np.linalg.lstsq(tangent.T, point - N[:n] @ x, rcond=None)[0]
+            moved = _within(place + step, triangle)
+            small = np.abs(moved - place).max() < DONE
+            place = moved
+            if small:
+                break
+        N = functions(*place)[0][:n]
+        return _Place(row, N, float(np.linalg.norm(point - N @ x)))
+
+
+def _within(place: FloatArray, triangle: bool) -> FloatArray:
+    """The place, moved to the reference face if it is outside."""
+    if not triangle:
+        return np.clip(place, -1.0, 1.0)
+    r, s = np.maximum(place, 0.0)
+    if r + s > 1.0:
+        r = float(np.clip(0.5 * (1 + r - s), 0.0, 1.0))
+        s = 1.0 - r
+    return np.array([r, s])

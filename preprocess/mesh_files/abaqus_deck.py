@@ -1,0 +1,94 @@
+"""What an Abaqus or CalculiX file says of a body besides its mesh: materials, sections, connections.
+
+Every keyword before the first *STEP is read by a handler of `HANDLERS`, or belongs to an analysis and not to a body (`ANALYSIS`),
+or is omitted with a note (`NOTED`); any other is refused by its name. What steps contain is not of the body.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from preprocess.mesh.declared import Declared, Items
+from preprocess.mesh_files.abaqus_assembly import Reading, Rows
+from preprocess.mesh_files.abaqus_blocks import error_at
+from preprocess.mesh_files.abaqus_couplings import Couplings
+from preprocess.mesh_files.abaqus_materials import Materials
+from preprocess.mesh_files.abaqus_mpc import Constraints
+from preprocess.mesh_files.abaqus_points import Points
+from preprocess.mesh_files.abaqus_sections import Sections
+from preprocess.mesh_files.abaqus_ties import Ties
+
+LINEAR = "the body is linear elastic"
+CONTACT = "contacts act between bodies, in the mechanism; join parts of one body by *TIE"
+NOTED = {
+    "PLASTIC": LINEAR, "CREEP": LINEAR, "CYCLIC HARDENING": LINEAR, "VISCOELASTIC": LINEAR,
+    "CONTACT PAIR": CONTACT, "GAP": CONTACT, "CLEARANCE": CONTACT,
+    "PRE-TENSION SECTION": "the part is whole there, without pre-tension",
+    "DASHPOT": "give dampers in the mechanism, or damping ratios of the body",
+}  # fmt: skip
+ANALYSIS = (
+    "AMPLITUDE", "BOUNDARY", "BOUNDARYF", "CFLUX", "CONDUCTIVITY", "CONTACT CONTROLS", "CONTACT DAMPING", "CONTACT FILE",
+    "CONTACT PRINT", "CONTROLS", "DAMPING", "DEPVAR", "DESIGNVARIABLES", "DFLUX", "EL FILE", "EL PRINT",
+    "ELECTRICAL CONDUCTIVITY", "ELEMENT OUTPUT", "END STEP", "EQUATIONF", "EXPANSION", "FILM", "FILTER", "FLUID CONSTANTS",
+    "FRICTION", "GAP CONDUCTANCE", "GAP HEAT GENERATION", "HEADING", "INITIAL CONDITIONS", "MAGNETIC PERMEABILITY",
+    "NODE FILE", "NODE OUTPUT", "NODE PRINT", "OUTPUT", "PHYSICAL CONSTANTS", "PREPRINT", "RADIATE", "RESTART",
+    "SECTION CONTROLS", "SPECIFIC GAS CONSTANT", "SPECIFIC HEAT", "SUBMODEL", "SURFACE BEHAVIOR", "SURFACE INTERACTION",
+    "TEMPERATURE", "TIME POINTS", "TRANSFORMF", "VALUES AT INFINITY", "ASSEMBLY", "END ASSEMBLY", "INCLUDE",
+)  # fmt: skip
+
+
+@dataclass
+class Deck:
+    """Declarations read so far; ended: whether steps have begun."""
+
+    materials: Materials = field(default_factory=Materials)
+    sections: Sections = field(default_factory=Sections)
+    couplings: Couplings = field(default_factory=Couplings)
+    constraints: Constraints = field(default_factory=Constraints)
+    ties: Ties = field(default_factory=Ties)
+    points: Points = field(default_factory=Points)
+    notes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    ended: bool = False
+
+    def add(self, keyword: str, options: Mapping[str, str], line: str, rows: Rows) -> None:
+        """A keyword that is not of the mesh. Raises InputError with the line for anything unsupported."""
+        self.ended = self.ended or keyword == "STEP"
+        if self.ended:
+            return
+        if keyword in NOTED:
+            self.notes[f"*{keyword}", NOTED[keyword]] += 1
+        elif keyword in HANDLERS:
+            HANDLERS[keyword](self)(keyword, options, line, rows)
+        elif keyword not in ANALYSIS:
+            raise error_at(line, f"*{keyword} is not supported; remove it if it has no meaning for a free body")
+
+    @property
+    def connects(self) -> bool:
+        """Whether it has connections."""
+        return bool(self.couplings.found or self.couplings.distributing or self.constraints.equations or self.constraints.lines
+                    or self.ties.found or self.points.springs)  # fmt: skip
+
+    def declared(self, reading: Reading, surfaces: Mapping[str, str]) -> tuple[Declared, dict[str, list[int]]]:
+        """Declarations, and the node sets that they need; surfaces: names of the node sets of surfaces. Adds element sets."""
+        connections: Items = {}
+        sets: dict[str, list[int]] = {}
+        for each in (self.couplings, self.constraints, self.ties, self.points):
+            found, more = each.declared(reading, surfaces)
+            connections |= found
+            sets |= more
+        sections, materials = self.sections.declared(reading, self.materials)
+        masses = self.points.masses(reading)
+        return Declared(sections=sections, connections=connections, materials=materials, masses=masses), sets
+
+
+Handler = Callable[[str, Mapping[str, str], str, Rows], None]
+HANDLERS: dict[str, Callable[[Deck], Handler]] = {
+    **dict.fromkeys(Materials.KEYWORDS, lambda deck: deck.materials.add),
+    **dict.fromkeys(Sections.KEYWORDS, lambda deck: deck.sections.add),
+    **dict.fromkeys(Couplings.KEYWORDS, lambda deck: deck.couplings.add),
+    **dict.fromkeys(Constraints.KEYWORDS, lambda deck: deck.constraints.add),
+    **dict.fromkeys(Ties.KEYWORDS, lambda deck: deck.ties.add),
+    **dict.fromkeys(Points.KEYWORDS, lambda deck: deck.points.add),
+}

@@ -1,0 +1,114 @@
+"""Materials and orientations of Abaqus and CalculiX files.
+
+Source: CalculiX CrunchiX User's Manual and Abaqus Keywords Reference Guide, *MATERIAL, *ELASTIC, *DENSITY, *ORIENTATION.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from preprocess.mesh_files.abaqus_assembly import Rows
+from preprocess.mesh_files.abaqus_blocks import error_at
+from preprocess.mesh_files.abaqus_fields import reals
+
+Array = NDArray[np.float64]
+
+# Positions of the constants in C, order xx yy zz yz zx xy, as the files list them: 1111 1122 2222 1133 2233 3333 …
+ORTHOTROPIC = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2), (5, 5), (4, 4), (3, 3))
+_PAIRS = (0, 1, 2, 5, 4, 3)  # 11 22 33 12 13 23
+ANISOTROPIC = tuple((_PAIRS[i], _PAIRS[j]) for j in range(6) for i in range(j + 1))
+KINDS = {"ISO": 2, "ISOTROPIC": 2, "ORTHO": 9, "ORTHOTROPIC": 9, "ANISO": 21, "ANISOTROPIC": 21, "ENGINEERING CONSTANTS": 9}
+NOT_LINEAR = ("USER MATERIAL", "HYPERELASTIC", "HYPERFOAM")
+
+
+@dataclass
+class Material:
+    """Elastic part, density, and why it is not linear elastic."""
+
+    elastic: dict[str, Any] = field(default_factory=dict)
+    rho: float | None = None
+    problem: str = "has no *ELASTIC"
+
+
+@dataclass
+class Materials:
+    """Materials by name in capitals, in the file's units, and orientations: axes as columns (3, 3), None for curved systems."""
+
+    found: dict[str, Material] = field(default_factory=dict)
+    orientations: dict[str, Array | None] = field(default_factory=dict)
+    last: str = ""
+
+    KEYWORDS: ClassVar = ("MATERIAL", "ELASTIC", "DENSITY", "ORIENTATION", "DEFORMATION PLASTICITY", *NOT_LINEAR)
+
+    def add(self, keyword: str, options: Mapping[str, str], line: str, rows: Rows) -> None:
+        """A keyword block. Raises InputError with the line."""
+        if keyword in ("MATERIAL", "ORIENTATION") and not options.get("NAME"):
+            raise error_at(line, f"*{keyword} has no NAME=")
+        if keyword == "MATERIAL":
+            self.last = options["NAME"].upper()
+            self.found[self.last] = Material()
+        elif keyword == "ORIENTATION":
+            self.orientations[options["NAME"].upper()] = _axes(options, line, rows)
+        elif not self.last:
+            raise error_at(line, f"*{keyword} without *MATERIAL before it")
+        elif not rows and keyword != "HYPERFOAM":
+            raise error_at(line, f"*{keyword} has no data")
+        elif keyword in NOT_LINEAR:
+            self.found[self.last].problem = f"is *{keyword}, which is not linear elastic"
+        elif keyword == "DENSITY":
+            self.found[self.last].rho = reals(*rows[0])[0]
+        else:
+            self.found[self.last].elastic = _elastic(keyword, options, line, rows)
+
+    def declared(self, name: str, orientation: str) -> dict[str, Any]:
+        """Declaration of a material along the axes of an orientation; with the key ``problem`` if it is not complete."""
+        found = self.found.get(name.upper())
+        if found is None:
+            return {"problem": f"material '{name}' does not exist"}
+        if not found.elastic:
+            return {"problem": f"material '{name}' {found.problem}"}
+        given = {**found.elastic, "rho": found.rho}
+        if orientation and given["kind"] != "isotropic":
+            axes = self.orientations.get(orientation.upper())
+            if axes is None:
+                return {"problem": f"material '{name}' has the axes of '{orientation}', which are not rectangular"}
+            given["axes"] = axes.tolist()
+        return given if found.rho else {**given, "problem": f"material '{name}' has no *DENSITY"}
+
+
+def _elastic(keyword: str, options: Mapping[str, str], line: str, rows: Rows) -> dict[str, Any]:
+    """Constants at the first temperature."""
+    kind = options.get("TYPE", "ISO").upper() if keyword == "ELASTIC" else "ISO"
+    if kind not in KINDS:
+        raise error_at(line, f"*ELASTIC, TYPE={kind} is not supported; use {', '.join(KINDS)}")
+    values = [value for row in rows[: -(-KINDS[kind] // 8)] for value in reals(*row)][: KINDS[kind]]
+    if len(values) < KINDS[kind]:
+        raise error_at(line, f"*{keyword} has {len(values)} constants; {kind} has {KINDS[kind]}")
+    if KINDS[kind] == 2:
+        return {"kind": "isotropic", "E": values[0], "nu": values[1]}
+    if kind == "ENGINEERING CONSTANTS":
+        return {"kind": "orthotropic", "E": values[:3], "nu": values[3:6], "G": values[6:]}
+    C = np.zeros((6, 6))
+    for (i, j), value in zip(ORTHOTROPIC if KINDS[kind] == 9 else ANISOTROPIC, values):
+        C[i, j] = C[j, i] = value
+    return {"kind": "anisotropic", "C": C.tolist()}
+
+
+def _axes(options: Mapping[str, str], line: str, rows: Rows) -> Array | None:
+    """Axes through the points a, on the first, and b, in the plane of the first two; None for other systems."""
+    if options.get("SYSTEM", "RECTANGULAR").upper()[:1] != "R":
+        return None
+    values = reals(*rows[0])[:6] if rows else []
+    if len(values) < 6:
+        raise error_at(line, "*ORIENTATION needs two points, six coordinates")
+    first, second = np.array(values[:3]), np.array(values[3:])
+    third = np.cross(first, second)
+    if not np.linalg.norm(third) > 1e-9 * np.linalg.norm(first) * np.linalg.norm(second):
+        raise error_at(line, "*ORIENTATION: its two points are on one line; give others")
+    axes = np.column_stack([first, np.cross(third, first), third])
+    return np.asarray(axes / np.linalg.norm(axes, axis=0))

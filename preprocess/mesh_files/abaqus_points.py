@@ -1,0 +1,66 @@
+"""Springs and masses of Abaqus and CalculiX files.
+
+Source: Abaqus Keywords Reference Guide and CalculiX CrunchiX User's Manual, *SPRING, *MASS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from preprocess.mesh.declared import Items
+from preprocess.mesh_files.abaqus_assembly import Reading, Rows
+from preprocess.mesh_files.abaqus_blocks import error_at
+from preprocess.mesh_files.abaqus_fields import reals
+from preprocess.mesh_files.abaqus_surfaces import same_name
+
+
+@dataclass
+class Points:
+    """Stiffness of the springs, and mass, of the elements of each set, with the place."""
+
+    springs: list[tuple[str, float, str]] = field(default_factory=list)
+    weights: list[tuple[str, float, str]] = field(default_factory=list)
+
+    KEYWORDS: ClassVar = ("SPRING", "MASS")
+
+    def add(self, keyword: str, options: Mapping[str, str], line: str, rows: Rows) -> None:
+        """A keyword block; of a curve the slope of its first part. Raises InputError with the line."""
+        values = [reals(*row) for row in rows]
+        if not options.get("ELSET") or not values or not values[0]:
+            raise error_at(line, f"*{keyword} has no ELSET= or no data")
+        if keyword == "MASS":
+            self.weights.append((options["ELSET"], values[0][0], line))
+            return
+        stiffness = values[-1][0]
+        if "NONLINEAR" in options:
+            if len(values) < 2 or len(values[0]) < 2 or not values[1][1] > values[0][1]:
+                raise error_at(line, "*SPRING, NONLINEAR needs two points of force and elongation, ascending")
+            stiffness = (values[1][0] - values[0][0]) / (values[1][1] - values[0][1])
+        self.springs.append((options["ELSET"], stiffness, line))
+
+    def declared(self, reading: Reading, surfaces: Mapping[str, str]) -> tuple[Items, dict[str, list[int]]]:
+        """Springs by name."""
+        found: Items = {}
+        for name, stiffness, line in self.springs:
+            for number in _elements(reading, name, line, "spring"):
+                first, second = reading.elements[number][1]
+                found[f"spring {number}"] = {"kind": "spring", "first": first, "second": second, "stiffness": stiffness}
+        return found, {}
+
+    def masses(self, reading: Reading) -> list[dict[str, Any]]:
+        """Point masses by node number."""
+        return [
+            {"node": reading.elements[number][1][0], "mass": mass}
+            for name, mass, line in self.weights
+            for number in _elements(reading, name, line, "mass")
+        ]
+
+
+def _elements(reading: Reading, name: str, line: str, kind: str) -> list[int]:
+    chosen = same_name(reading.element_sets, name)
+    numbers = [n for n in reading.element_sets.get(chosen or "", []) if n in reading.elements and reading.elements[n][0] == kind]
+    if not numbers:
+        raise error_at(line, f"set '{name}' has no {kind} elements")
+    return numbers
