@@ -20,7 +20,7 @@ FOUND = HERE / "random_tangents.json"
 sys.path.insert(0, str(HERE.parents[1] / "tests" / "contract"))
 from random_tangents import ABSOLUTE, EMBEDDED, EXPLICIT, LOOP, RECURSIVE, TREE, compared  # noqa: E402
 
-from flexmbs.errors import InputError  # noqa: E402
+from flexmbs.errors import InputError, SolverError  # noqa: E402
 
 RECIPES = {"tree": TREE, "loop": LOOP}
 WAYS = {" ".join(how): how for how in (RECURSIVE, ABSOLUTE, EXPLICIT, EMBEDDED)}
@@ -39,7 +39,7 @@ def examined(case: tuple[str, int, str]) -> dict[str, Any]:
     found: dict[str, Any] = {"model": f"{recipe} {seed}", "how": how}
     try:
         rows = list(compared(RECIPES[recipe], seed, WAYS[how], sys.maxsize))
-    except InputError as error:
+    except (InputError, SolverError) as error:
         return found | {"refused": str(error)}
     return found | {"rows": [list(row) for row in rows]}
 
