@@ -63,19 +63,21 @@ class Callbacks:
         self.recorded: dict[str, list[Recorded]] = {}  # some calls of each function of Python
 
     def address(
-        self, name: str, function: Callable[..., Any], body: Callable[..., Any], n_in: int, n_out: int, spread: Any = None
-    ) -> int:
-        """Address of ``function``; ``body(function, x)`` returns its n_out results from the n_in arguments x; ``spread`` is its
-        form for Numba."""
+        self, name: str, function: Callable[..., Any], body: Callable[..., Any], n_in: int, n_out: int, spread: Any = None,
+        *, given: int | None = None,
+    ) -> int:  # fmt: skip
+        """Address of ``function``; ``body(function, x)`` returns its n_out results from the n_in arguments x, of which it takes
+        the first ``given`` only, all by default; ``spread`` is its form for Numba."""
+        given = n_in if given is None else given
         if is_jitted(function):
             checked = _checked(function, spread or _spread(function, n_in, n_out), n_in, n_out)
             if checked is not None:
-                report = self._keep(self._python(name, function.py_func, body, n_in, n_out))  # type: ignore[attr-defined]
+                report = self._keep(self._python(name, function.py_func, body, n_in, n_out, given))  # type: ignore[attr-defined]
                 address, alive = reported(checked[0], report)
                 self.kept += [checked, alive]
                 return address
             function = function.py_func  # type: ignore[attr-defined]
-        return self._keep(self._timed(name, self._python(name, function, body, n_in, n_out)))
+        return self._keep(self._timed(name, self._python(name, function, body, n_in, n_out, given)))
 
     @contextlib.contextmanager
     def interrupts_kept(self) -> Iterator[None]:
@@ -145,12 +147,11 @@ class Callbacks:
         return address
 
     def _python(
-        self, name: str, function: Callable[..., Any], body: Callable[..., Any], n_in: int, n_out: int
+        self, name: str, function: Callable[..., Any], body: Callable[..., Any], n_in: int, n_out: int, n_given: int
     ) -> Callable[[int, int], None]:
         count = itertools.count(1)
         recorded = self.recorded.setdefault(name, [])
         views: dict[tuple[int, int], tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
-        n_given = 1 if n_in == n_out == 3 else n_in  # a law of time has one
         places, ones = range(n_out), np.ones(n_given)
 
         def view(x: int, out: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -164,7 +165,7 @@ class Callbacks:
             if error is not None:
                 b[:] = math.nan
                 self.error = error
-            self.where = Call(name, float(a[0]), _text(function, a, n_out))
+            self.where = Call(name, float(a[0]), _text(function, a[:n_given], n_out))
 
         def call(x: int, out: int) -> None:
             a, b, arguments = views.get((x, out)) or view(x, out)
@@ -193,7 +194,7 @@ class Callbacks:
                 lost(a, b, None)
             elif next(count) in RECORDED_CALLS:
                 given = a.copy()
-                recorded.append(Recorded(lambda: body(function, given), _text(function, given, n_out), b.copy()))
+                recorded.append(Recorded(lambda: body(function, given), _text(function, given[:n_given], n_out), b.copy()))
 
         return call
 
@@ -247,7 +248,7 @@ def _no_numbers(values: Any, n: int) -> str:
 def _text(function: Callable[..., Any], x: np.ndarray, n_out: int) -> str:
     """The call with its first arguments: time, then coordinate and velocity, or position."""
     place = n_out == 6 or len(x) in (FRAME_ARGUMENTS, POSE_ARGUMENTS)
-    names = ("t", "x", "y", "z") if place else ("t",) if n_out == 3 else ("t", "x", "v")
+    names = ("t", "x", "y", "z") if place else ("t", "x", "v")
     shown = ", ".join(f"{key} = {value:.6g}" for key, value in zip(names, x))
     return f"{getattr(function, '__name__', 'function')}({shown})"
 

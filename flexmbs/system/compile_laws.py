@@ -78,7 +78,7 @@ class LawTable:
         """Number of a law of time."""
         self.corners.update(law.corners())
         if isinstance(law, Function):
-            return self._add(LAW_FUNCTION, [], self.callbacks.address(name, law.function, _time_body, 3, 3))
+            return self._add(LAW_FUNCTION, [], self.callbacks.address(name, law.function, _time_body, 3, 3, given=1))
         for kind, (code, parameters) in PARAMETERS.items():
             if isinstance(law, kind):
                 return self._add(code, parameters(law), 0)

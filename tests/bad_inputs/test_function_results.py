@@ -49,9 +49,11 @@ def test_31_laws_that_give_no_numbers(result: object) -> None:
 
 
 @pytest.mark.parametrize("bad", [math.inf, -math.inf, math.nan])
+@pytest.mark.parametrize("count", [1, 2, 3, 6])
 @pytest.mark.parametrize("place", range(3))
-def test_31_functions_are_given_finite_numbers(bad: float, place: int) -> None:
-    """At the end of a trial step that ran away a function is not asked: its result is no number, and the step is rejected."""
+def test_31_functions_are_given_finite_numbers(bad: float, place: int, count: int) -> None:
+    """At the end of a trial step that ran away a function is not asked, however many results it has: they are no numbers, and the
+    step is rejected."""
     given: list[tuple[float, ...]] = []
 
     def push(t: float, x: float, v: float) -> float:
@@ -59,13 +61,13 @@ def test_31_functions_are_given_finite_numbers(bad: float, place: int) -> None:
         return 2.0 * x
 
     callbacks = Callbacks()
-    call = SIGNATURE(callbacks.address("forces.push", push, lambda function, x: (function(*x),), 3, 1))
-    arguments, result = np.array([0.1, 0.2, 0.3]), np.zeros(1)
+    call = SIGNATURE(callbacks.address("forces.push", push, lambda function, x: (function(*x),) * count, 3, count))
+    arguments, result = np.array([0.1, 0.2, 0.3]), np.zeros(count)
     call(arguments.ctypes.data, result.ctypes.data)
-    assert result[0] == 0.4
+    assert (result == 0.4).all()
     arguments[place] = bad
     call(arguments.ctypes.data, result.ctypes.data)
-    assert np.isnan(result[0])
+    assert np.isnan(result).all()
     assert given == [(0.1, 0.2, 0.3)]
     assert callbacks.error is None
     assert callbacks.where is None  # no fault of the function
