@@ -103,6 +103,7 @@ def number(value: float, digits: int = 4) -> str:
     if not math.isfinite(value):
         return str(value)
     if value == 0 or 10.0**PLAIN <= abs(value) < 1e6:
+        value += 0.0  # −0 is 0
         return (f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:.0f}").replace("-", "−")
     mantissa, exponent = f"{value:.2e}".split("e")
     return f"{mantissa}·{power(int(exponent))}".replace("-", "−")

@@ -75,7 +75,7 @@ def panel(
     title: str, unit: str, t: FloatArray, values: Mapping[str, FloatArray], *, logarithmic: bool = False, floor: float = 0.0
 ) -> Panel:
     """A panel of values (nt,) by name, with the peaks of long ones; values that nowhere exceed ``floor`` are zero."""
-    quiet = tuple(name for name, y in values.items() if float(np.abs(y).max(initial=0.0)) < floor)
+    quiet = tuple(name for name, y in values.items() if 0.0 < float(np.abs(y).max(initial=0.0)) < floor)
     shown = [(name, np.maximum(y, FLOOR) if logarithmic else y * (name not in quiet)) for name, y in values.items()]
     return Panel(title, unit, tuple(Curve(name, *thinned(t, y)) for name, y in shown), logarithmic=logarithmic, quiet=quiet)
 

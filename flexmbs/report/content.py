@@ -186,8 +186,9 @@ def _joint_row(solution: SolutionData, name: str, quiet: tuple[float, float]) ->
 
 
 def _target(item: dict[str, Any]) -> str:
-    """The item on which a force or a contact acts."""
-    return " – ".join(str(item[key]) for key in ("joint", "frame", "frame_a", "frame_b", "parent", "child") if key in item)
+    """The items on which a force or a contact acts."""
+    places = [str(item[key]) for key in ("joint", "frame", "frame_a", "frame_b", "parent", "child") if key in item]
+    return " – ".join(places) or ", ".join(map(str, item.get("of", ())))
 
 
 def _motion_kind(item: dict[str, Any]) -> str:

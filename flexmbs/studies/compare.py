@@ -30,6 +30,8 @@ from flexmbs.time_stepping.second_process import compiling_ahead
 
 INTEGRATORS_COMPARED = ("generalized-alpha", "dormand-prince")
 STATES = 5  # at which accelerations and reactions are compared
+PROBE = 0.01  # share of the time that shows how many steps an explicit method takes
+MOST_STEPS, TOLERATED = 2000, 5  # of an explicit method whose steps a stiff model limits to more than TOLERATED times as many
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class Row:
     of all bodies (round-off expected); unique joint reactions only, NaN if there are none.
     positions: largest difference of body positions over the run, relative to the largest distance moved.
     energy: largest error of the energy balance relative to the largest energy or work.  drift: max |g| and max |G s + γ̄|.
+    t_end: end of the comparison, s, before that of the others if an explicit method would take too many steps.
     """
 
     formalism: str
@@ -53,6 +56,7 @@ class Row:
     steps: int
     evaluations: int
     seconds: float
+    t_end: float
     outcome: str
     solution: Solution | None = dataclasses.field(repr=False, default=None)
 
@@ -109,6 +113,12 @@ class Comparison:
     def __str__(self) -> str:
         lines = [HEADINGS, *self.table()]
         notes = dict.fromkeys(note for row in self.rows if row.solution for note in row.solution.compiled.topology.notes())
+        longest = max(row.t_end for row in self.rows)
+        short = {row.integrator: row.t_end for row in self.rows if row.t_end < longest}
+        notes |= dict.fromkeys(
+            f"{name} up to t = {end:.3g} s only: this model limits its steps; integrators=['{name}'] runs it to the end"
+            for name, end in short.items()
+        )
         widths = [max(len(line[k]) for line in lines) for k in range(len(HEADINGS))]
         return "\n".join(
             ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)) for line in lines] + [*notes, self.verdict]
@@ -131,7 +141,8 @@ def compare(
 
     formalisms: names or objects; all by default.  integrators: names; each with the formalisms that it fits.
     Accelerations and reactions are compared at equal states of the first run, motions over the whole time. Explicit
-    integrators use projection with formalisms subject to constraint drift. A run that stops, or that its formalism or coordinates
+    integrators use projection with formalisms subject to constraint drift; beside implicit ones they run as far as `MOST_STEPS`
+    steps go, which the table says: a stiff model takes very many. A run that stops, or that its formalism or coordinates
     do not support, is a row with that outcome. Raises `InputError` if no combination is supported.
 
     Examples
@@ -173,20 +184,44 @@ def _rows(
     first: Solution | None = None
     states: _States | None = None
     t_end, output_step = times
+    first_options: dict[str, Any] = {}
+    shortened: dict[str, tuple[float, Solution | None]] = {}  # ends of explicit runs, and the first run up to there
     for k, (form, coordinates, integrator) in enumerate(chosen):
         if progress:
             progress(k / len(chosen), f"{form.name}, {coordinates}, {integrator}")
-        options: dict[str, Any] = {"formalism": form, "coordinates": coordinates, "integrator": integrator}
+        options: dict[str, Any] = {
+            "formalism": form,
+            "coordinates": coordinates,
+            "integrator": integrator,
+            "output_step": output_step,
+        }
         own = {key: value for key, value in tolerances.items() if has_option(INTEGRATORS[integrator], key)}
         loading = own | {"step": 1e-9 * t_end} if "step" in own else own
-        _solved(model, options | loading | {"t_end": 1e-9 * t_end})  # loads the kernels, so that times are comparable
-        outcome, solution = _solved(model, options | own | {"t_end": t_end, "output_step": output_step})
+        _solved(
+            model, options | loading | {"t_end": 1e-9 * t_end, "output_step": None}
+        )  # loads the kernels: times are comparable
+        if rows and first is not None and integrator not in shortened:
+            end = _reached(model, options | own, t_end)
+            shortened[integrator] = (end, first if end == t_end else _solved(model, first_options | {"t_end": end})[1])
+        end, reference = shortened.get(integrator, (t_end, first))
+        outcome, solution = _solved(model, options | own | {"t_end": end})
         if first is None and outcome == "finished":
-            first = solution
+            first, reference, first_options = solution, solution, options | own
+            if INTEGRATORS[integrator].needs == "accelerations":
+                shortened[integrator] = (t_end, first)
         if states is None and first is not None:
             states = _States(model, first)
-        rows.append(_row(form, coordinates, integrator, outcome, solution, first, states))
+        rows.append(_row(form, coordinates, integrator, end, outcome, solution, reference, states))
     return rows
+
+
+def _reached(model: Model, options: dict[str, Any], t_end: float) -> float:
+    """The end of the time, or the time that an explicit method with controlled steps reaches in about `MOST_STEPS` steps."""
+    if INTEGRATORS[options["integrator"]].needs != "accelerations" or options.get("step") is not None:
+        return t_end
+    _, part = _solved(model, options | {"t_end": PROBE * t_end, "output_step": None})
+    steps = 0.0 if part is None else part.statistics["steps"] / PROBE
+    return t_end if steps <= TOLERATED * MOST_STEPS else t_end * MOST_STEPS / steps
 
 
 def _combinations(
@@ -229,8 +264,8 @@ def _solved(model: Model, options: dict[str, Any]) -> tuple[str, Solution | None
 
 
 def _row(
-    form: Formalism, coordinates: str, integrator: str, outcome: str, solution: Solution | None, first: Solution | None,
-    states: "_States | None",
+    form: Formalism, coordinates: str, integrator: str, t_end: float, outcome: str, solution: Solution | None,
+    first: Solution | None, states: "_States | None",
 ) -> Row:  # fmt: skip
     accelerations, reactions = np.nan, np.nan
     if states and solution is not None:
@@ -242,13 +277,13 @@ def _row(
     positions = _motion_difference(solution, first) if same else np.nan  # type: ignore[arg-type]
     if solution is None or len(solution.t) == 0:
         nothing = np.nan, (np.nan, np.nan), 0, 0, np.nan
-        return Row(form.name, coordinates, integrator, accelerations, reactions, positions, *nothing, outcome)
+        return Row(form.name, coordinates, integrator, accelerations, reactions, positions, *nothing, t_end, outcome)
     energy, counts = solution.energy, solution.statistics
     missing = float(np.abs(energy.balance).max()) / (energy.scale or 1.0)
     g, gd = (float(value) for value in solution.drift.max(axis=0, initial=0.0))
     return Row(
         form.name, coordinates, integrator, accelerations, reactions, positions, missing, (g, gd), int(counts["steps"]),
-        int(counts["evaluations"]), float(counts["solve_seconds"]), outcome, solution,
+        int(counts["evaluations"]), float(counts["solve_seconds"]), t_end, outcome, solution,
     )  # fmt: skip
 
 

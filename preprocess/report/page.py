@@ -13,7 +13,7 @@ from flexmbs.flexible_body.file import GENERATOR
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.page.drawings import deformed_drawing
 from flexmbs.page.fields import SCALE
-from flexmbs.page.html import Picture, number, rendered
+from flexmbs.page.html import Picture, number, powers, rendered
 from flexmbs.page.solids import Place, places_picture
 from flexmbs.page.style import PALETTE, png_image
 from flexmbs.player.body_scene import Region, Show, body_page_scene
@@ -66,8 +66,9 @@ def page(
 
 
 def _named(facts: Mapping[str, str | float], start: str) -> dict[str, str | float]:
-    """The facts whose names begin so, by the rest of their names."""
-    return {key.removeprefix(start): value for key, value in facts.items() if key.startswith(start)}
+    """The facts whose names begin so, by the rest of their names; sentences with numbers in the style of the page."""
+    found = {key.removeprefix(start): value for key, value in facts.items() if key.startswith(start)}
+    return {key: powers(value) if isinstance(value, str) else value for key, value in found.items()}
 
 
 def _tiles(data: FlexibleBodyData) -> list[tuple[str, str, str]]:

@@ -8,6 +8,7 @@ import pytest
 import flexmbs as fm
 from flexmbs.__main__ import main
 from flexmbs.formalisms import FORMALISMS
+from flexmbs.studies.compare import INTEGRATORS_COMPARED
 
 BAR = {"mass": 1.0, "inertia": (1e-4, 0.02, 0.02)}
 
@@ -42,6 +43,29 @@ def test_all_formalisms_agree_on_accelerations_reactions_and_motion() -> None:
         assert row.evaluations > row.steps
         assert row.seconds > 0.0
     assert f"{len(found.rows)} runs: accelerations agree" in str(found)
+
+
+def test_explicit_runs_of_a_stiff_model_end_early_and_say_so() -> None:
+    """A weight on a hard damper: explicit steps are limited to 3.3/λ, λ = c/m = 1e5 1/s, 30,000 of them in a second."""
+    model = fm.Model("stiff", gravity=(0.0, 0.0, -9.81))
+    rail = model.add(
+        fm.Prismatic("rail", model.ground, model.add(fm.RigidBody("weight", mass=1.0, inertia=(1.0, 1.0, 1.0))), axis="z")
+    )
+    model.add(fm.JointSpring("damper", rail, k=1e4, c=1e5))
+    found = fm.compare(model, t_end=1.0, formalisms=["multiplier", "embedding"])
+    implicit, explicit = ([row for row in found.rows if row.integrator == name] for name in INTEGRATORS_COMPARED)
+    assert all(row.t_end == 1.0 for row in implicit)
+    assert len(explicit) >= 2
+    for row in explicit:
+        assert 0.02 < row.t_end < 0.2
+        assert row.steps < 4000
+        assert row.solution.t[-1] == pytest.approx(row.t_end)  # type: ignore[union-attr]
+        assert row.positions < 1e-4
+    assert found.finished
+    assert f"dormand-prince up to t = {explicit[0].t_end:.3g} s only" in str(found)
+    whole = fm.compare(model, t_end=0.1, formalisms=["multiplier"], integrators=["dormand-prince"])
+    assert [row.t_end for row in whole.rows] == [0.1, 0.1]
+    assert "only" not in str(whole)
 
 
 def test_command_prints_rows_and_takes_its_end_time_from_the_model(tmp_path, capsys) -> None:  # type: ignore[no-untyped-def]

@@ -243,6 +243,19 @@ def test_numbers_as_people_read_them(value: float, text: str) -> None:
     assert number(value) == text
 
 
+def test_minus_zero_is_zero() -> None:
+    assert number(-0.0) == "0"
+
+
+def test_the_page_of_a_controlled_robot_names_its_joints() -> None:
+    """The controller acts on joint coordinates, which the table of forces lists."""
+    arm = fm.Robot.from_dh([fm.robots.Link(a=0.4, mass=2.0, com=(-0.2, 0, 0), inertia=(0, 0.03, 0.03))])
+    hold = fm.robots.PDGravity(arm, fm.robots.Quintic([0.3], [0.3], 1.0), kp=100.0, kd=10.0)
+    solution = fm.simulate(fm.robots.controlled(arm.started([0.3]), hold), t_end=0.05, step=0.01)
+    text = page(solution, summary(solution))
+    assert re.search(r"<td>control</td>\s*<td>robot-control</td>\s*<td>joint1</td>", text.replace("joint1.0", "joint1"))
+
+
 def test_unwritable_report_says_so(tmp_path: Path) -> None:
     solution = fm.simulate(hanging(), t_end=0.02, step=0.01)
     with pytest.raises(fm.MachineError, match="cannot be written") as error:

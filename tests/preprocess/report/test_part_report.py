@@ -34,6 +34,9 @@ def test_report_of_a_part(tmp_path: Path, capsys: Captured) -> None:
     anchors = re.findall(r'<a href="#(\w+)"', text)
     assert anchors == ["part", "interfaces", "modes", "stress", "accuracy", "mass", "checks", "provenance"]
     assert "Held at left" in text
+    accuracy = text.split('<section id="accuracy">')[1].split("</section>")[0]
+    assert re.search("[0-9]·10⁻", accuracy)
+    assert not re.search(r"\d[eE][-+]?\d", accuracy)  # one style of numbers
     assert "78 kg" in text
     part.unlink()
     assert call("report", part.with_suffix(".h5"), "--compare") == 2
