@@ -130,7 +130,7 @@ def compare(
     allow_outside: AllowOutside = False,
     allow_code: AllowCode = False,
 ) -> None:
-    """Run a model under all formalisms: agreement, energy error, drift, time."""
+    """Run a model under all formalisms: agreement, energy error, drift, time. The first one compiles for a minute or two."""
     from flexmbs.command.compare import compare as command
 
     options = {"t_end": t_end, "step": step, "formalisms": formalism, "integrators": integrator, "rtol": rtol, "atol": atol}

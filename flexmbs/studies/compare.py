@@ -116,7 +116,7 @@ class Comparison:
         longest = max(row.t_end for row in self.rows)
         short = {row.integrator: row.t_end for row in self.rows if row.t_end < longest}
         notes |= dict.fromkeys(
-            f"{name} up to t = {end:.3g} s only: this model limits its steps; integrators=['{name}'] runs it to the end"
+            f"{name} up to t = {end:.3g} s only: this model limits its steps; as the only integrator it runs to the end"
             for name, end in short.items()
         )
         widths = [max(len(line[k]) for line in lines) for k in range(len(HEADINGS))]
