@@ -50,7 +50,7 @@ def mass(solution: fm.Solution) -> float:
 def deviation(solution: fm.Solution, axis: int) -> float:
     """Largest distance of the tip from that of a rigid link along an axis of it, mm."""
     u = solution.body("link").elastic @ solution.model.bodies["link"].load().frames["tip"].phi[axis]
-    return 1e3 * max(maximum(solution.t, u), maximum(solution.t, -u))
+    return 1e3 * max(maximum([(solution.t, u)]), maximum([(solution.t, -u)]))
 
 
 def sway(solution: fm.Solution) -> float:
@@ -105,14 +105,14 @@ def picture(found: fm.SweepResult, best: Optimum, path: Path) -> None:
     width, height = (1e3 * found.parameters[name].reshape(GRID, GRID) for name in (WIDTH, HEIGHT))
     table = {name: values.reshape(GRID, GRID) for name, values in found.outputs.items()}
     figure, axes = plt.subplots(figsize=(6.4, 4.8), layout="constrained")
-    axes.clabel(axes.contour(width, height, table["mass"], 8, colors="0.7", linewidths=0.8), fmt="%.2g kg")
+    axes.clabel(axes.contour(width, height, table["mass"], 8, colors="0.7", linewidths=0.8), fmt="%.3g kg", colors="0.45")
     for (name, limit), color in zip(LIMITS.items(), ("C0", "C2", "C3")):
-        lines = axes.contour(width, height, table[name], [limit], colors=color)
-        axes.clabel(lines, fmt=f"{name} {limit:g} {'MPa' if name == 'stress' else 'mm'}")
+        axes.contour(width, height, table[name], [limit], colors=color)
+        axes.plot([], [], color=color, label=f"{name} {limit:g} {'MPa' if name == 'stress' else 'mm'}")
     axes.plot(*(1e3 * best.history[:, :2].T), ".-", color="0.2", lw=0.8, label="search")
     axes.plot(*(1e3 * best.values), "o", color="k", label="optimum")
     axes.set(xlabel="width [mm]", ylabel="height [mm]")
-    axes.legend(loc="upper right")
+    figure.legend(loc="outside upper center", ncols=3, frameon=False)
     figure.savefig(path, dpi=120)
 
 
