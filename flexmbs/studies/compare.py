@@ -141,7 +141,7 @@ def compare(
 
     formalisms: names or objects; all by default.  integrators: names; each with the formalisms that it fits.
     Accelerations and reactions are compared at equal states of the first run, motions over the whole time. Explicit
-    integrators use projection with formalisms subject to constraint drift; beside implicit ones they run as far as `MOST_STEPS`
+    integrators use projection with formalisms subject to constraint drift; beside implicit ones they run as far as 2000
     steps go, which the table says: a stiff model takes very many. A run that stops, or that its formalism or coordinates
     do not support, is a row with that outcome. Raises `InputError` if no combination is supported.
 
