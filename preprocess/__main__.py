@@ -28,11 +28,12 @@ def reduce_part(
     force: Force = False,
     allow_outside: AllowOutside = False,
     allow_large: AllowLarge = False,
+    keep: Annotated[Path | None, typer.Option("--keep", help="File that keeps the factor of the stiffness.")] = None,
 ) -> None:
     """Reduce a meshed part to a flexible body; PART names mesh, unit, material, interfaces, method, reference, damping."""
     from preprocess.command.reduce import reduce_file as command
 
-    command(file, output, force=force, allow_outside=allow_outside, allow_large=allow_large)
+    command(file, output, force=force, allow_outside=allow_outside, allow_large=allow_large, keep=keep)
 
 
 @app.command("inspect")

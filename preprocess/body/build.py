@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -64,6 +65,7 @@ def reduce(
     name: str | None = None,
     estimate: bool = True,
     inertia_loads: bool = False,
+    keep: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> FlexibleBodyData:
     """Reduced flexible body of a meshed part (with its material) or of given finite-element matrices.
@@ -84,6 +86,8 @@ def reduce(
     estimate: estimate the errors against the finite-element model; they go into the provenance ("accuracy: …").
     inertia_loads: add the static responses to the twelve inertia loads of a rigid motion (accelerations, angular accelerations,
     products of angular velocities), for bodies that rotate or are shaken, with few normal modes.
+    keep: file that keeps the factor of the stiffness; a reduction of the same mesh and material that finds it there, with
+    any interfaces, method and number of modes, needs no factorization. It is large.
     progress: called with (step, 0.0 … 1.0).
     The modes are mass-normalised, K_ff = diag(ω²), D_ff = diag(2ζω); a Craig–Bampton reduction with n normal modes and k
     interfaces has nf = n + 6k − 6 of them.
@@ -115,7 +119,7 @@ def reduce(
     bound = bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms)
     rule = reference_of(reference, [interface.name for interface in bound])
     steps("factorize", 0.0)
-    statics = InterfaceStatics(fe, bound)
+    statics = InterfaceStatics(fe, bound, keep)
     steps("constraint modes", 0.0)
     rigid = rigid_body_modes(statics)
     chosen, basis, proof = choice(method, request, statics, steps)
@@ -143,7 +147,7 @@ def reduce(
         frames={interface.name: _frame(interface, E, modal.modes) for interface, E in zip(bound, modal.motion)},
         modes=_table(modal.modes, basis, ratio, integrals),
         surface=_surface(fe, modal),
-        provenance={**origin, **rigid._asdict(), **found, **steps.times},
+        provenance={**origin, **_factor_facts(statics, keep), **rigid._asdict(), **found, **steps.times},
         geometric=geometric,
         stress=recovered,
     )
@@ -247,6 +251,11 @@ def _accuracy(statics: InterfaceStatics, basis: Basis, elastic: ElasticShapes, s
     steps("error estimates", 0.98)
     band = basis.band or 0.5 * float(basis.normal_frequencies.max(initial=0.0))
     return accuracy(statics, elastic.shapes, band).facts()
+
+
+def _factor_facts(statics: InterfaceStatics, keep: str | os.PathLike[str] | None) -> dict[str, str | float]:
+    """Where the factor was read or written, if it is kept."""
+    return {} if keep is None else {"factor": f"{'read from' if statics.read else 'written to'} {os.fspath(keep)}"}
 
 
 def _model(part: Mesh | FEModel, material: Materials | None) -> FEModel:

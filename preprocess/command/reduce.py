@@ -10,17 +10,19 @@ from flexmbs.files.kinds import BODY
 from flexmbs.files.reserve import reserved
 
 
-def reduce_file(path: Path, output: Path | None, *, force: bool, allow_outside: bool, allow_large: bool) -> None:
+def reduce_file(
+    path: Path, output: Path | None, *, force: bool, allow_outside: bool, allow_large: bool, keep: Path | None
+) -> None:
     """Write the flexible body of a part file, unless an existing file is from the same inputs.
 
     Raises InputError, SolverError, MachineError.
     """
     target = output or path.with_suffix(".h5")
     with reserved((target, BODY)):
-        _reduce(path, target, force=force, allow_outside=allow_outside, allow_large=allow_large)
+        _reduce(path, target, force=force, allow_outside=allow_outside, allow_large=allow_large, keep=keep)
 
 
-def _reduce(path: Path, target: Path, *, force: bool, allow_outside: bool, allow_large: bool) -> None:
+def _reduce(path: Path, target: Path, *, force: bool, allow_outside: bool, allow_large: bool, keep: Path | None) -> None:
     from preprocess.command.inspect import described
     from preprocess.inputs.warning import PreprocessWarning
     from preprocess.part_file import read_part
@@ -34,7 +36,7 @@ def _reduce(path: Path, target: Path, *, force: bool, allow_outside: bool, allow
             put(f"unchanged: {target} (--force reduces it again)")
             return
         with progress_bar("read and assemble", memory=True) as progress:
-            data = part.reduce(progress=lambda step, fraction: progress(fraction, step), allow_large=allow_large)
+            data = part.reduce(progress=lambda step, fraction: progress(fraction, step), allow_large=allow_large, keep=keep)
     messages = [str(warning.message) for warning in caught if issubclass(warning.category, PreprocessWarning)]
     for line in dict.fromkeys(messages):  # without those of the compiler
         note(f"warning: {line}")

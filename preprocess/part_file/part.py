@@ -198,8 +198,13 @@ class Part:
         with self.located():
             return attach(fe, self.point_masses.values()) if self.point_masses else fe
 
-    def reduce(self, *, allow_large: bool = False, progress: Progress | None = None) -> FlexibleBodyData:
-        """Flexible body; its provenance names the part file and the digest of the inputs. Raises InputError, SolverError."""
+    def reduce(
+        self, *, allow_large: bool = False, progress: Progress | None = None, keep: str | Path | None = None
+    ) -> FlexibleBodyData:
+        """Flexible body; its provenance names the part file and the digest of the inputs. The arguments are those of `pp.reduce`.
+
+        Raises InputError, SolverError.
+        """
         began = time.perf_counter()
         if progress is not None:
             progress("read and assemble", 0.0)
@@ -213,7 +218,7 @@ class Part:
                 fe, interfaces=self.interfaces, method=self.method, reference=options.reference, band=options.band,
                 tolerance=options.tolerance, damping=options.damping,
                 stiffening=options.stiffening, stress=self.stress, prestress=self.prestress, estimate=options.estimate,
-                inertia_loads=options.inertia_loads, name=options.name, progress=progress,
+                inertia_loads=options.inertia_loads, name=options.name, progress=progress, keep=keep,
             )  # fmt: skip
         return replace(data, provenance={**origin, **data.provenance, INPUTS: self.digest()})
 

@@ -12,12 +12,17 @@ Every other support follows from the constraint modes Ψ and the interface stiff
 held and the coordinates o of the others free, ``u = A f + Ψ q,  S_oo q_o = Ψ_oᵀ f,  q_k = 0``, with A f the response with all
 held; a free body under self-equilibrated loads may be held anywhere, since the reactions vanish.
 
+With a kept factor rigid interfaces of few nodes are not eliminated but constraints ``u = T q`` like averages: the factor of
+K with springs serves any interfaces.
+
 Connections ``u = T_c z`` are eliminated first: K, f and G above are then T_cᵀ K T_c, T_cᵀ f and G T_c.
 """
 
 from __future__ import annotations
 
 import functools
+import os
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -32,6 +37,11 @@ from preprocess.fe.interfaces import BoundInterface
 from preprocess.fe.model import FEModel
 from preprocess.solve.factorize import factorize
 from preprocess.solve.factors import Factor
+from preprocess.solve.kept_factor import keep_factor, kept_factor
+
+FEW, PER = 100, 1000  # constraints by nodes of rigid interfaces that cost less than a factor: few, or one for so many unknowns
+_SINGULAR = 1e-14  # reciprocal condition number of dependent interfaces
+_COLUMNS = 64  # of loads solved for at once
 
 TINY = 1e-13  # compliance over the largest one, below which there is none
 DEPENDENT = (
@@ -44,33 +54,40 @@ class InterfaceStatics:
     """Static response of a body to loads and to interface coordinates, ordered six per interface as given.
 
     fe, interfaces: the body; size: of its degrees of freedom; coordinates = 6 × interfaces; free_count: degrees of freedom with
-    the interfaces held, free_degrees_of_freedom: with none held, both without those that have no mass.
+    the interfaces held, free_degrees_of_freedom: with none held, both without those that have no mass; read: whether the factor
+    was kept before.
     """
 
-    def __init__(self, fe: FEModel, interfaces: Sequence[BoundInterface]) -> None:
-        """Factorization of K with the rigid interfaces (or six supports) held. Raises InputError when K_ii is singular."""
+    def __init__(self, fe: FEModel, interfaces: Sequence[BoundInterface], keep: str | os.PathLike[str] | None = None) -> None:
+        """Factorization of K with the rigid interfaces (or six supports) held, or with supports the one kept in a file.
+
+        Raises InputError when K_ii is singular or a kept factor is not usable, MachineError for too little memory.
+        """
         size, connections = fe.freedoms.size, fe.constraints
-        self._T, driving = _driven(interfaces, connections, size)
-        self._G, averaging = _averages(interfaces, connections, size)
-        self._driving, self._averaging = driving, averaging
-        self._R = np.zeros((size, 0)) if driving.size else fe.rigid_motion(fe.nodes.mean(axis=0))
+        rigid = [each.drives_nodes for each in interfaces]
+        eliminated = np.array(rigid, dtype=bool) & (keep is None or _rows(interfaces) > max(FEW, size // PER))
+        self._T, self._driving = _driven(interfaces, eliminated, connections, size)
+        self._G, self._B = _constraint_rows(interfaces, eliminated, connections, size)
+        self._R = np.zeros((size, 0)) if eliminated.any() else fe.rigid_motion(fe.nodes.mean(axis=0))
         free = free_blocks(fe, interfaces)
         if not free.size:
             raise InputError("interfaces: they hold every node; leave part of the body deformable")
         K = connections.matrix(fe.K)
         self._KT = connections.loads(fe.K @ self._T)
-        self._factor = factorize_free(fe, K if driving.size else K + _springs(fe, K, self._R), free)
+        self.read, self._factor = _factor(
+            fe, K if eliminated.any() else K + _springs(fe, K, self._R), free if eliminated.any() else free_blocks(fe, ()), keep
+        )
         self.fe, self.interfaces = fe, tuple(interfaces)
         self.size, self.coordinates = size, 6 * len(interfaces)
         massive = _massive(fe, free)
-        self.free_count, self.free_degrees_of_freedom = massive - len(averaging), massive + len(driving)
+        self.free_count, self.free_degrees_of_freedom = massive - 6 * (len(rigid) - sum(rigid)), massive + 6 * sum(rigid)
         self._releases: dict[int, tuple[FloatArray, bool]] = {}
         self._Y = self._restrained(np.asarray(self._G.T.toarray()))
         self._border = _BorderedSystem(self._G @ self._Y, self._G @ self._R)
 
     def response(self, loads: FloatArray) -> FloatArray:
         """Displacements (3N, k) under nodal loads (3N, k) with every interface coordinate held at zero."""
-        return self._closed(self.fe.constraints.loads(loads), np.zeros((len(self._averaging), loads.shape[1])))
+        return self._closed(self.fe.constraints.loads(loads), np.zeros((len(self._B), loads.shape[1])))
 
     def constraint_modes(self) -> FloatArray:
         """Displacements Ψ (3N, 6 × interfaces) for each interface coordinate at one and all others at zero."""
@@ -80,7 +97,7 @@ class InterfaceStatics:
     def _Psi(self) -> FloatArray:
         q = np.eye(self.coordinates)
         driven = self._T @ q[self._driving]
-        Psi = np.asarray(driven + self._closed(-(self._KT @ q[self._driving]), q[self._averaging]))
+        Psi = np.asarray(driven + self._closed(-(self._KT @ q[self._driving]), self._B @ q))
         Psi.flags.writeable = False
         return Psi
 
@@ -169,15 +186,20 @@ class InterfaceStatics:
         return self._releases[k]
 
     def _closed(self, loads: FloatArray, q: FloatArray) -> FloatArray:
-        """Response to loads T_cᵀ f with averaged coordinates at q and rigid ones at zero."""
+        """Response to loads T_cᵀ f with the constrained motion G u at q and eliminated nodes at zero."""
         y = self._restrained(loads)
-        if len(self._averaging):
+        if len(self._B):
             reaction, rigid = self._border.solve(q - self._G @ y, -self._R.T @ loads)
             y = np.asarray(y + self._Y @ reaction + self._R @ rigid)
         return self.fe.constraints.motion(y)
 
     def _restrained(self, loads: FloatArray) -> FloatArray:
-        return self._factor.solve(loads) if loads.shape[1] else np.zeros(loads.shape)
+        if loads.shape[1] <= _COLUMNS:
+            return self._factor.solve(loads) if loads.shape[1] else np.zeros(loads.shape)
+        found = np.empty(loads.shape)
+        for low in range(0, loads.shape[1], _COLUMNS):
+            found[:, low : low + _COLUMNS] = self._factor.solve(np.ascontiguousarray(loads[:, low : low + _COLUMNS]))
+        return found
 
 
 class _BorderedSystem:
@@ -194,19 +216,18 @@ class _BorderedSystem:
         E_ = rows * self._columns
         border = np.zeros((E.shape[1], E.shape[1]))
         matrix = np.block([[self._scale[:, None] * H * self._scale, E_], [E_.T, border]])
-        if self._n and not np.linalg.cond(matrix) < 1e13:
+        if not self._n:
+            return
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", scipy.linalg.LinAlgWarning)  # of a zero pivot, which the condition number finds
+            self._factor = scipy.linalg.lu_factor(matrix)
+        if not scipy.linalg.lapack.dgecon(self._factor[0], np.linalg.norm(matrix, 1))[0] > _SINGULAR:
             raise InputError(DEPENDENT)
-        self._factor = scipy.linalg.lu_factor(matrix) if self._n else None
 
     def solve(self, top: FloatArray, bottom: FloatArray) -> tuple[FloatArray, FloatArray]:
         right = np.vstack([self._scale[:, None] * top, self._columns[:, None] * bottom])
         x = scipy.linalg.lu_solve(self._factor, right)
         return self._scale[:, None] * x[: self._n], self._columns[:, None] * x[self._n :]
-
-
-def _coordinates(interfaces: Sequence[BoundInterface], drives_nodes: bool) -> np.ndarray:
-    chosen = [k for k, interface in enumerate(interfaces) if interface.drives_nodes == drives_nodes]
-    return (6 * np.array(chosen, dtype=np.int64)[:, None] + np.arange(6)).ravel()
 
 
 def free_blocks(fe: FEModel, interfaces: Sequence[BoundInterface]) -> np.ndarray:
@@ -231,28 +252,56 @@ def _massive(fe: FEModel, free: np.ndarray) -> int:
     return int((mass[dofs_of(free)] > 0).sum())
 
 
-def _driven(interfaces: Sequence[BoundInterface], connections: Constraints, size: int) -> tuple[sp.csr_matrix, np.ndarray]:
-    """Motion T of all nodes by the rigid interfaces' coordinates, (n, 6r), and the indices of these coordinates."""
-    driving = [interface for interface in interfaces if interface.drives_nodes]
-    T = _columns(driving, [each.rigid_motion.reshape(-1, 6) for each in driving], size)
-    return connections.motion(T), _coordinates(interfaces, True)
+def _driven(
+    interfaces: Sequence[BoundInterface], eliminated: np.ndarray, connections: Constraints, size: int
+) -> tuple[sp.csr_matrix, np.ndarray]:
+    """Motion T (n, 6r) of all nodes by the coordinates of the interfaces whose nodes are eliminated, and the indices of these."""
+    chosen = [k for k, each in enumerate(eliminated) if each]
+    parts = [_at(interfaces[k], interfaces[k].rigid_motion.reshape(-1, 6), size) for k in chosen]
+    T = sp.hstack(parts, format="csr") if parts else sp.csr_matrix((size, 0))
+    return connections.motion(T), (6 * np.array(chosen, dtype=np.int64)[:, None] + np.arange(6)).ravel()
 
 
-def _averages(interfaces: Sequence[BoundInterface], connections: Constraints, size: int) -> tuple[sp.csr_matrix, np.ndarray]:
-    """Averages G of the nodes' motion, (6a, n), and the indices of these coordinates."""
-    averaging = [interface for interface in interfaces if not interface.drives_nodes]
-    columns = _columns(averaging, [each.average.T for each in averaging], size)
-    return connections.loads(columns).T.tocsr(), _coordinates(interfaces, False)
+def _constraint_rows(
+    interfaces: Sequence[BoundInterface], eliminated: np.ndarray, connections: Constraints, size: int
+) -> tuple[sp.csr_matrix, FloatArray]:
+    """G (m, n) and B (m, 6 × interfaces) of the constraints ``G u = B q`` of the other interfaces: averages of averaged ones, the
+    nodes of rigid ones."""
+    parts, targets = [], [np.zeros((0, 6 * len(interfaces)))]
+    for k, interface in enumerate(interfaces):
+        if eliminated[k]:
+            continue
+        values, target = interface.average.T, np.eye(6)
+        if interface.drives_nodes:
+            values, target = np.eye(len(interface.dofs)), interface.rigid_motion.reshape(-1, 6)
+        parts.append(_at(interface, values, size))
+        targets.append(np.zeros((len(target), 6 * len(interfaces))))
+        targets[-1][:, 6 * k : 6 * k + 6] = target
+    if not parts:
+        return sp.csr_matrix((0, size)), targets[0]
+    return connections.loads(sp.hstack(parts, format="csr")).T.tocsr(), np.vstack(targets)
 
 
-def _columns(interfaces: Sequence[BoundInterface], values: Sequence[FloatArray], size: int) -> sp.csr_matrix:
-    """Six columns (size, 6 × interfaces) for each interface, from their values at its degrees of freedom (3b, 6)."""
-    rows = [np.repeat(each.dofs, 6) for each in interfaces]
-    columns = [np.tile(6 * k + np.arange(6), len(each.dofs)) for k, each in enumerate(interfaces)]
-    if not interfaces:
-        return sp.csr_matrix((size, 0))
-    entries = np.concatenate([value.ravel() for value in values])
-    return sp.csr_matrix((entries, (np.concatenate(rows), np.concatenate(columns))), shape=(size, 6 * len(interfaces)))
+def _at(interface: BoundInterface, values: FloatArray, size: int) -> sp.csr_matrix:
+    """Columns (size, c) of their values (3b, c) at the degrees of freedom of an interface."""
+    place = sp.csr_matrix((np.ones(len(interface.dofs)), (interface.dofs, np.arange(len(interface.dofs)))), (size, len(values)))
+    return (place @ sp.csr_matrix(values)).tocsr()
+
+
+def _rows(interfaces: Sequence[BoundInterface]) -> int:
+    """Number of constraints that the nodes of rigid interfaces are."""
+    return sum(len(each.dofs) for each in interfaces if each.drives_nodes)
+
+
+def _factor(fe: FEModel, K: sp.csr_matrix, free: np.ndarray, keep: str | os.PathLike[str] | None) -> tuple[bool, Factor]:
+    """Whether the factor of some blocks was in the file, and the factor, which is there now."""
+    found = None if keep is None else kept_factor(keep, K, free)
+    if found is not None:
+        return True, found
+    factor = factorize_free(fe, K, free)
+    if keep is not None:
+        keep_factor(keep, factor, K, free)
+    return False, factor
 
 
 def _springs(fe: FEModel, K: sp.csr_matrix, R: FloatArray) -> sp.csr_matrix:

@@ -75,16 +75,22 @@ class Factor(ABC):
 class CholeskyFactor(Factor):
     """P K Pᵀ = L S Lᵀ in supernodes."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, panels: Array | None = None) -> None:
+        """panels: of this factor, computed before; raises InputError if they do not fit."""
         tree = analyse(problem.graph.indptr, problem.graph.indices, problem.order)
         tree = tree.of_nodes(problem.nodes, -(-problem.K.shape[0] // 3))
         check_free_memory(Cholesky.bytes_needed(tree), f"the factor of {len(problem.rows)} degrees of freedom")
-        self._scale = problem.K.diagonal()
-        self._factor = Cholesky(problem.K, tree, signed=not problem.definite)
+        self._scale, self.order = problem.K.diagonal(), problem.order
+        self._factor = Cholesky(problem.K, tree, signed=not problem.definite, panels=panels)
 
     @property
     def nnz(self) -> int:
         return self._factor.nnz
+
+    @property
+    def panels(self) -> Array:
+        """Its entries."""
+        return self._factor.panels
 
     def solve(self, loads: Array) -> Array:
         columns = loads.reshape(len(loads), -1)

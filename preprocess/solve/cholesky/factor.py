@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from flexmbs.errors import InputError
 from preprocess.solve.cholesky.fronts import Factor, Matrix
 from preprocess.solve.cholesky.schedule import Step, children, parts, peak_entries, rounds
 from preprocess.solve.cholesky.shared import (
@@ -63,12 +64,18 @@ class ArrayPool:
 class Cholesky:
     """Factor of a symmetric matrix (n, n), three degrees of freedom to a node, in the order of a tree."""
 
-    def __init__(self, K: sp.csr_matrix, tree: Tree, *, signed: bool = False) -> None:
-        """Raises PivotError where a pivot is not positive, or with ``signed`` where it is zero."""
+    def __init__(self, K: sp.csr_matrix, tree: Tree, *, signed: bool = False, panels: Array | None = None) -> None:
+        """Raises PivotError where a pivot is not positive, or with ``signed`` where it is zero.
+
+        panels: of the same positive definite matrix and tree, computed before; raises InputError if they do not fit.
+        """
         self._tree, self._signed, self._size = tree, signed, K.shape[0]
         self._parts = parts(tree)
         self._threads = Threads()
         self.signs = np.ones(3 * len(tree.order), np.int8)
+        if panels is not None:
+            self._L = _fitting(panels, tree)
+            return
         self._L = np.empty(tree.panel[-1])
         matrix, pool = Matrix(K.indptr, K.indices, K.data), ArrayPool()
         updates: dict[int, Array] = {}
@@ -133,6 +140,11 @@ class Cholesky:
         return result.ravel()[: self._size]
 
     @property
+    def panels(self) -> Array:
+        """Entries of all panels, by supernode."""
+        return self._L
+
+    @property
     def nnz(self) -> int:
         """Entries of the panels."""
         return len(self._L)
@@ -164,3 +176,9 @@ class Cholesky:
 
     def _work(self, step: Step, x: Array) -> Array:
         return np.empty(3 * len(x) * int(np.diff(self._tree.start[step.low : step.high + 1]).max()))
+
+
+def _fitting(panels: Array, tree: Tree) -> Array:
+    if len(panels) != tree.panel[-1] or not np.isfinite(panels).all():
+        raise InputError(f"factor: has {len(panels)} finite entries instead of {tree.panel[-1]}, it is damaged; remove its file")
+    return panels
