@@ -38,6 +38,7 @@ from .formats.importers import read_body as read_body
 from .formats.importers import read_model as read_model
 from .formats.matrix_files import read_matrices as read_matrices
 from .inputs.warning import PreprocessWarning as PreprocessWarning
+from .mesh.divide import divide as divide
 from .mesh.mesh import Mesh as Mesh
 from .mesh.node_regions import Plane as Plane
 from .mesh.node_regions import Point as Point

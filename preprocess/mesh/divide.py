@@ -1,0 +1,180 @@
+"""Division of a mesh into pieces, for parts that bend far: each piece is a flexible body of its own, with small deflections."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from flexmbs.errors import InputError, shown
+from preprocess.inputs.arguments import checked_arguments, floats, instance, integer, vector
+from preprocess.mesh.declared import Declared
+from preprocess.mesh.mesh import ElementBlock, Mesh
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+MOST = 100  # pieces
+
+
+@checked_arguments
+def divide(
+    mesh: Mesh,
+    *,
+    pieces: int | None = None,
+    along: str | ArrayLike = "x",
+    planes: ArrayLike | None = None,
+    sets: Sequence[str] | None = None,
+) -> tuple[Mesh, ...]:
+    """Pieces of a mesh, whose elements they share out: of equal length along an axis, between planes, or by element sets.
+
+    Nodes that two pieces share are in the node set "cut 1", "cut 2", … of both, numbered by pieces; the sets of the mesh remain
+    where a piece has nodes of them. Bodies reduced from the pieces, with the cuts as interfaces, are welded there by `fm.Fixed`
+    joints: each deflects little where the part bends far.
+
+    mesh: of the whole part.  pieces: number of them, of equal length.  along: "x", "y", "z" or a direction (3,).
+    planes: instead of a number, positions of the planes between them [m], ascending, along the direction from the origin.
+    sets: instead, the names of element sets, one for each piece, which share out all elements.
+    Raises InputError, also for pieces that touch more than one other at a node, or that are not connected to the others.
+    Source: Shabana, Dynamics of Multibody Systems (2020), section 6.5 (substructuring for large deformation).
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> root, tip = pp.divide(pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pieces=2)
+    >>> root.nodes[root.node_sets["cut 1"], 0].max().item(), list(tip.node_sets)
+    (0.2, ['x1', 'y0', 'y1', 'z0', 'z1', 'cut 1'])
+    """
+    instance(mesh, Mesh, "mesh", "a Mesh, see read_mesh")
+    given = [name for name, value in (("pieces", pieces), ("planes", planes), ("sets", sets)) if value is not None]
+    if len(given) != 1:
+        raise InputError(f"divide: give one of pieces, planes and sets, not {' and '.join(given) or 'none'}")
+    if mesh.declared.connections or mesh.declared.masses:
+        raise InputError(f"{mesh.source}: has connections or masses, which a division may cut; declare those of each piece")
+    if sets is not None:
+        number = _by_sets(mesh, sets)
+    else:
+        position = mesh.nodes @ _direction(along)
+        number = np.searchsorted(_planes(position, pieces, planes), _centres(mesh, position))
+    return _pieces(mesh, number)
+
+
+def _direction(along: str | ArrayLike) -> Array:
+    """Unit vector of an axis."""
+    if isinstance(along, str) and along not in AXES:
+        raise InputError(f"along: is {shown(along)}; give 'x', 'y', 'z' or a direction of three numbers")
+    line = vector(AXES[along] if isinstance(along, str) else along, "along")
+    length = float(np.linalg.norm(line))
+    if not length > 0:
+        raise InputError("along: has zero length; give a direction")
+    return line / length
+
+
+def _planes(position: Array, pieces: int | None, planes: ArrayLike | None) -> Array:
+    """Positions between the pieces."""
+    low, high = float(position.min()), float(position.max())
+    if planes is None:
+        count = integer(pieces, "pieces")
+        if not 2 <= count <= MOST:
+            raise InputError(f"pieces: is {count}; give a number from 2 to {MOST}")
+        return np.linspace(low, high, count + 1)[1:-1]
+    found = np.atleast_1d(floats(planes, "planes"))
+    inside = found.ndim == 1 and 0 < len(found) < MOST and (np.diff(found) > 0).all() and low < found[0] and found[-1] < high
+    if not inside:
+        raise InputError(f"planes: {shown(planes)}; give ascending positions between {low:.6g} and {high:.6g} m")
+    return np.asarray(found)
+
+
+def _centres(mesh: Mesh, position: Array) -> Array:
+    """Mean position (E,) of the nodes of each element, by type."""
+    return np.concatenate([position[block.connectivity].mean(axis=1) for block in mesh.blocks.values()])
+
+
+def _by_sets(mesh: Mesh, names: Any) -> Indices:
+    """Piece of each element."""
+    if isinstance(names, str) or len(names) < 2 or len(names) > MOST:
+        raise InputError(f"sets: {shown(names)}; give the names of two or more element sets")
+    unknown = [name for name in names if name not in mesh.element_sets]
+    if unknown:
+        raise InputError(f"{mesh.source}: no element set '{unknown[0]}'; it has: {', '.join(mesh.element_sets) or 'none'}")
+    ids = np.concatenate([block.ids for block in mesh.blocks.values()])
+    inside = np.array([np.isin(ids, mesh.element_sets[name]) for name in names])
+    shares = inside.sum(axis=0)
+    if (shares != 1).any():
+        first = int(np.flatnonzero(shares != 1)[0])
+        raise InputError(f"sets: element {ids[first]} is in {shares[first]} of {', '.join(names)}; each has to be in one")
+    return np.asarray(inside.argmax(axis=0))
+
+
+def _pieces(mesh: Mesh, number: Indices) -> tuple[Mesh, ...]:
+    """Meshes of the elements of each piece, with the sets of the cuts."""
+    count, ends = int(number.max()) + 1, np.cumsum([len(block.ids) for block in mesh.blocks.values()])
+    of_block = dict(zip(mesh.blocks, np.split(number, ends[:-1])))
+    owned = np.zeros((count, len(mesh.nodes)), bool)
+    for name, block in mesh.blocks.items():
+        for k in range(count):
+            owned[k, block.connectivity[of_block[name] == k]] = True
+    empty = np.flatnonzero(~owned.any(axis=1))
+    if empty.size or count < 2:
+        which = int(empty[0]) + 1 if empty.size else 2
+        raise InputError(f"divide: piece {which} has no element; use fewer pieces or a finer mesh")
+    cuts = _cuts(owned)
+    return tuple(_piece(mesh, of_block, k, np.flatnonzero(owned[k]), cuts) for k in range(count))
+
+
+def _cuts(owned: NDArray[np.bool_]) -> dict[tuple[int, int], Indices]:
+    """Nodes that two pieces share, by their numbers."""
+    crowded = np.flatnonzero(owned.sum(axis=0) > 2)
+    if crowded.size:
+        pieces = ", ".join(str(k + 1) for k in np.flatnonzero(owned[:, crowded[0]]))
+        raise InputError(f"divide: pieces {pieces} share a node; a node may belong to two: use fewer pieces or a finer mesh")
+    found = {}
+    for i, own in enumerate(owned):
+        for j in range(i + 1, len(owned)):
+            shared = np.flatnonzero(own & owned[j])
+            if shared.size:
+                found[i, j] = shared
+    touching = {k for pair in found for k in pair}
+    alone = [k + 1 for k in range(len(owned)) if k not in touching]
+    if alone:
+        raise InputError(f"divide: piece {alone[0]} shares no node with any other; use other planes or sets")
+    return found
+
+
+def _piece(
+    mesh: Mesh, of_block: dict[str, Indices], k: int, rows: Indices, cuts: dict[tuple[int, int], Indices]
+) -> Mesh:  # fmt: skip
+    """The mesh of piece k with the nodes ``rows`` of the whole."""
+    place = np.full(len(mesh.nodes), -1, dtype=np.int64)
+    place[rows] = np.arange(len(rows))
+    blocks, kept = {}, [np.zeros(0, dtype=np.int64)]
+    for name, block in mesh.blocks.items():
+        chosen = of_block[name] == k
+        if chosen.any():
+            blocks[name] = ElementBlock(place[block.connectivity[chosen]], block.ids[chosen])
+            kept.append(block.ids[chosen])
+    ids = np.concatenate(kept)
+    sets = {name: members for name, nodes in mesh.node_sets.items() if len(members := place[nodes][place[nodes] >= 0])}
+    sets |= {f"cut {n}": place[nodes] for n, (pair, nodes) in enumerate(cuts.items(), 1) if k in pair}
+    regions = {name: members[np.isin(members, ids)] for name, members in mesh.element_sets.items()}
+    regions = {name: members for name, members in regions.items() if len(members)}
+    own = replace(
+        mesh, nodes=mesh.nodes[rows], node_ids=mesh.node_ids[rows], blocks=blocks, source=f"{mesh.source}, piece {k + 1}"
+    )
+    piece = replace(own, node_sets=sets, element_sets=regions, declared=_declared(mesh, regions))
+    piece.check()
+    return piece
+
+
+def _declared(mesh: Mesh, regions: Mapping[str, Indices]) -> Declared:
+    """The declarations of a file for the element sets that a piece has."""
+    gone = mesh.element_sets.keys() - regions.keys()
+    sections, materials = (
+        {name: given for name, given in items.items() if name not in gone}
+        for items in (mesh.declared.sections, mesh.declared.materials)
+    )
+    return replace(mesh.declared, sections=sections, materials=materials)
