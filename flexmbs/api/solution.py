@@ -54,7 +54,7 @@ class Solution(SolutionData):
     ) -> None:
         """Write an HTML page with this run and another one: curves over each other, differences of what both have, both verdicts.
         names: of the runs on the page. Raises MachineError."""
-        from flexmbs.files.kinds import PAGE, PDF, check_kind, report_kind
+        from flexmbs.files.kinds import check_kind, comparison_kind
         from flexmbs.files.output import write_text
         from flexmbs.files.paths import file_path
         from flexmbs.report.comparison import comparison_page
@@ -63,11 +63,9 @@ class Solution(SolutionData):
             raise InputError(f"other: must be a Solution, not {type(other).__name__}")
         if not isinstance(names, tuple | list) or len(names) != 2:
             raise InputError(f"names: must be two texts, not {shown(names)}")
-
-        if report_kind(file_path(path)) == PDF:
-            raise InputError(f"{path}: two runs are compared on an HTML page; choose a name with .html")
-        check_kind(file_path(path), PAGE)
-        write_text(path, comparison_page(self, other, names))
+        target = file_path(path)
+        check_kind(target, comparison_kind(target))
+        write_text(target, comparison_page(self, other, names))
 
     def show(
         self,

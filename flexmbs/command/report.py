@@ -4,7 +4,7 @@ from pathlib import Path
 
 from flexmbs.console.messages import put
 from flexmbs.errors import InputError
-from flexmbs.files.kinds import PAGE, report_kind
+from flexmbs.files.kinds import comparison_kind, report_kind
 from flexmbs.files.reserve import reserved
 
 
@@ -17,7 +17,7 @@ def report(paths: list[Path], output: Path | None) -> None:
     first, *others = paths
     beside = first.with_name(f"{first.stem}-{others[0].stem}.html") if others else first.with_suffix(".html")
     target = output or beside
-    with reserved((target, PAGE if others else report_kind(target))):
+    with reserved((target, comparison_kind(target) if others else report_kind(target))):
         solution = Solution.load(first)
         if others:
             solution.compare(Solution.load(others[0]), target, names=(str(first), str(others[0])))

@@ -57,6 +57,13 @@ def report_kind(path: pathlib.Path) -> str:
     return PDF if path.suffix.lower() == ".pdf" else PAGE
 
 
+def comparison_kind(path: str | os.PathLike[str]) -> str:
+    """The kind of a comparison of two runs, a page. Raises InputError for the name of a PDF document."""
+    if report_kind(pathlib.Path(path)) == PDF:
+        raise InputError(f"{path}: two runs are compared on an HTML page; choose a name with .html")
+    return PAGE
+
+
 def kind_of(path: str | os.PathLike[str]) -> str:
     """The kind of a file: the ``format`` of a flexmbs file up to the "/", else a name by its first bytes; "" for a missing or
     empty file."""

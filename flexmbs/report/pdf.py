@@ -217,7 +217,7 @@ class _Document:
             rows = [
                 (
                     k + 1, spot.node, *(number(round(x, 9)) for x in spot.position.tolist()), number(spot.time),
-                    number(1e-6 * spot.von_mises), *(number(1e-6 * s) for s in spot.principal.tolist()),
+                    number(1e-6 * spot.von_mises), *map(number, spot.shown),
                     f"{number(100 * spot.utilization, 3)} %" if spot.utilization else "–",
                 )
                 for k, spot in enumerate(each.spots)

@@ -26,6 +26,9 @@ class Envelope:
     time: FloatArray
 
 
+ROUND_OFF = 1e-12  # of the largest principal stress
+
+
 @dataclass(frozen=True, eq=False)
 class HotSpot:
     """A node of locally largest von Mises stress.
@@ -47,6 +50,12 @@ class HotSpot:
         """Von Mises stress over yield stress; zero if the latter is unknown."""
         return self.von_mises / self.yield_stress
 
+    @property
+    def shown(self) -> tuple[float, ...]:
+        """Principal stresses, MPa, round-off as zero: a shell has none across it."""
+        least = ROUND_OFF * float(np.abs(self.principal).max(initial=0.0))
+        return tuple(1e-6 * s if abs(s) > least else 0.0 for s in self.principal.tolist())
+
 
 class HotSpots(list[HotSpot]):
     """Hot spots of one body, the worst first; prints as a table."""
@@ -66,7 +75,7 @@ class HotSpots(list[HotSpot]):
         head = f"{'node':>8} {' '.join(f'{title:>9}' for title in titles)}  yield"
         rows = [
             f"{spot.node:8d} {' '.join(f'{x:9.4g}' for x in spot.position.round(9))} {spot.time:9.4g} "
-            f"{1e-6 * spot.von_mises:10.4g} {' '.join(f'{1e-6 * s:9.4g}' for s in spot.principal)}  {_use(spot)}"
+            f"{1e-6 * spot.von_mises:10.4g} {' '.join(f'{s:9.4g}' for s in spot.shown)}  {_use(spot)}"
             for spot in self
         ]
         return "\n".join([head, *rows, *self.warnings])

@@ -18,6 +18,7 @@ from flexmbs.flexible_body.stress import StressModes, von_mises
 from flexmbs.report.tables import write_tables
 from flexmbs.results import stress
 from flexmbs.results.body_loads import body_loads, frame_wrenches
+from flexmbs.results.hot_spots import HotSpots
 from flexmbs.results.stress import StressView
 from flexmbs.results.summary import checks, summary
 from flexmbs.system.check import PASS, WARN
@@ -189,6 +190,14 @@ def test_report_of_a_long_run_looks_at_some_of_its_times(solution: Solution, mon
     monkeypatch.undo()
     short = replace(solution).body("beam").stress
     assert short.glance is short
+
+
+def test_principal_stresses_at_round_off_are_shown_as_zero(solution: Solution) -> None:
+    """As of a shell, which has none across it."""
+    spot = replace(view_of(solution).hot_spots(1)[0], principal=np.array([6e5, 2e4, -1.65e-31]))
+    assert spot.shown == pytest.approx((0.6, 0.02, 0.0), abs=1e-15)
+    assert spot.shown[2] == 0.0
+    assert "e-37" not in str(HotSpots([spot]))
 
 
 def test_hot_spots_keep_their_distance_and_tell_of_yielding(solution: Solution) -> None:
