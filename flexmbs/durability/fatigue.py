@@ -130,7 +130,7 @@ def _parts(solution: SolutionData, body: str, history: NodalStress, measure: str
         normals = _normals(solution, body, history.node_ids)
         return [_on_plane(history.stress, normals, np.pi * k / PLANES) for k in range(PLANES)]
     if measure == "principal":
-        return [_largest(history.stress)]
+        return [_largest(history.stress), _on_side(history.stress)]
     return [_directions(history.stress) * von_mises(history.stress)]
 
 
@@ -138,6 +138,13 @@ def _largest(stress: FloatArray) -> FloatArray:
     """The principal stress of largest magnitude (nt, m)."""
     sizes = principal(stress)[0]
     return np.where(np.abs(sizes[..., 0]) >= np.abs(sizes[..., 2]), sizes[..., 0], sizes[..., 2])
+
+
+def _on_side(stress: FloatArray) -> FloatArray:
+    """The largest or the least principal stress (nt, m), as `_directions` are positive or negative: in shear, where both have one
+    magnitude, it reverses with the load."""
+    sizes = principal(stress)[0]
+    return np.where(_directions(stress) > 0.0, sizes[..., 0], sizes[..., 2])
 
 
 def _directions(stress: FloatArray) -> FloatArray:

@@ -72,16 +72,25 @@ def algebraic(
             )
         if (taken := parameter_count(residual)) not in (n + 1, None):
             raise InputError(f"residual: takes {taken} arguments; it must take those of the function, {n + 1}")
-        compiled = is_jitted(function) and is_jitted(residual)
-        unknowns: Any = jitted(_unknowns(residual, start)) if compiled else _unknowns(_checked(residual, len(start)), start)
-        solved: Any = SOLVED[n](function, unknowns)
-        functools.update_wrapper(solved, function, updated=())
-        del solved.__wrapped__  # it has other arguments
-        made: Any = jitted(solved) if compiled else solved
+        plain = _solved(function, _unknowns(_checked(residual, len(start)), start))
+        if not (is_jitted(function) and is_jitted(residual)):
+            return plain
+        unknowns = jitted(_unknowns(residual, start))
+        made: Any = jitted(_solved(function, unknowns))
         made.unknowns = unknowns
+        made.py_func = plain  # for what Numba does not compile, such as a residual that is no list: its message is clear
         return made  # type: ignore[no-any-return]
 
     return decorate
+
+
+def _solved(function: Callable[..., Any], unknowns: Callable[..., Any]) -> Callable[..., Any]:
+    """f(…, y(…)), with these ``unknowns`` y."""
+    solved: Any = SOLVED[(parameter_count(function) or 0) - 1](function, unknowns)
+    functools.update_wrapper(solved, function, updated=())
+    del solved.__wrapped__  # it has other arguments
+    solved.unknowns = unknowns
+    return solved  # type: ignore[no-any-return]
 
 
 def _numbers(guess: object) -> np.ndarray:

@@ -28,6 +28,8 @@ FINER, REFINEMENTS = 0.25, 6  # of the steps of positions, where the mechanics b
 BENT, SEEN = 1e-8, 1e-9  # of the slopes along a direction, and of the largest change by a step
 CORNER = 1e-4  # of both
 ROUND_OFF = 1e-12  # of forces, positions and their rates
+BESIDE, TRIALS = 1e-14, 4  # displacements over their sizes whose effect is round-off, and how many of them are tried
+MARGIN = 30.0  # of the largest round-off over that of these
 
 
 @packed()
@@ -169,7 +171,8 @@ def _refined(of: _Evaluated, size: np.ndarray, by_speeds: np.ndarray) -> tuple[n
 
 
 class _Group(NamedTuple):
-    """Columns of results of one unit, but for angles and lengths, their largest change by the steps, and their round-off."""
+    """Columns of results of one unit, but for angles and lengths, their largest change by the steps, and their round-off, that of
+    sums of larger terms included."""
 
     at: slice
     effect: float
@@ -179,11 +182,18 @@ class _Group(NamedTuple):
 def _groups(of: _Evaluated, changes: np.ndarray) -> list[_Group]:
     """R, g, ġ, g̈, rates of force states, velocities of cut joints."""
     _, _, ns, nc, nz = (int(n) for n in of.system.layout)
+    beside = np.zeros((1 + TRIALS, _width(of.state)))
+    beside[1:, :ns] = BESIDE * displacement_sizes(of.state.compiled) * np.random.default_rng(0).uniform(-1.0, 1.0, (TRIALS, ns))
+    here, *others = _rows(of.state, beside, of.system, of.work)
+    noise = MARGIN * np.abs(np.array(others) - here).max(axis=0)
     motion = of.work.motion
     sizes = motion.through, motion.x, motion.twist, motion.acceleration, of.work.force_rate, None, motion.twist
     ends = np.cumsum([0, ns, nc, nc, nc, nz, 3, 6 * len(of.system.cuts.row)])
     return [
-        _Group(slice(a, b), float(np.abs(changes[:, a:b]).max(initial=0.0)), ROUND_OFF * float(np.abs(size).max(initial=0.0)))
+        _Group(
+            slice(a, b), float(np.abs(changes[:, a:b]).max(initial=0.0)),
+            max(ROUND_OFF * float(np.abs(size).max(initial=0.0)), float(noise[a:b].max(initial=0.0))),
+        )
         for a, b, size in zip(ends, ends[1:], sizes) if size is not None
     ]  # fmt: skip
 

@@ -128,6 +128,13 @@ def test_a_residual_that_gives_no_numbers(equation: Any, words: str) -> None:
         fm.simulate(motor(fm.algebraic(equation)(lambda t, x, v, y: y[0])), t_end=0.1)
 
 
+@pytest.mark.parametrize("equation", [lambda t, x, v, y: y[0] - 1.0, lambda t, x, v, y: (y[0], "a")])
+def test_a_compiled_residual_that_gives_no_numbers(equation: Any) -> None:
+    solved = fm.algebraic(numba.njit(equation))(numba.njit(lambda t, x, v, y: y[0]))
+    with pytest.raises(fm.InputError, match=r"^forces\.motor: its function has a residual that gives .*; return 1 numbers"):
+        fm.simulate(motor(solved), t_end=0.1)
+
+
 def test_any_callable_is_decorated() -> None:
     solved = fm.algebraic(lambda t, y: [y[0] - t])(functools.partial(lambda factor, t, y: factor * y[0], 2.0))
     assert solved(3.0) == pytest.approx(6.0, rel=1e-12)
