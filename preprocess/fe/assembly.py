@@ -55,7 +55,7 @@ def assemble(
 
     mesh: the mesh.  allow_large: also beyond the free memory.
     material: one for the whole mesh, or materials by element set, which must cover every element exactly once; by default those
-    of the file (Abaqus, CalculiX), whose constants are in N, s and the mesh's unit, as are masses and springs.
+    of the file (Nastran, Abaqus, CalculiX), whose constants are in N, s and the mesh's unit, as are masses and springs.
     formulation: of elements with several formulations.
     sections: of beams and shells, one for all or by element set, which must cover every one exactly once; by default those of
     the file.

@@ -13,7 +13,6 @@ from preprocess.fe.point_mass import PointMass
 from preprocess.fe.section import Section
 from preprocess.fe.sections import SECTIONS
 from preprocess.mesh.mesh import Mesh
-from preprocess.mesh.node_regions import Point
 
 
 def declared_sections(mesh: Mesh) -> dict[str, Section]:
@@ -32,15 +31,15 @@ def declared_connections(mesh: Mesh) -> dict[str, Connection]:
 
 
 def declared_masses(mesh: Mesh) -> list[PointMass]:
-    """Point masses at nodes."""
+    """Point masses on node sets of one node."""
     place = {int(number): row for row, number in enumerate(mesh.node_ids)}
     found = []
     for given in mesh.declared.masses:
         x = mesh.nodes[place[given["node"]]]
-        own = {key: value for key, value in given.items() if key not in ("node", "arm")}
+        own = {key: value for key, value in given.items() if key not in ("where", "node", "arm")}
         if "arm" in given:
             own["position"] = tuple(x + given["arm"])
-        found.append(PointMass(Point((float(x[0]), float(x[1]), float(x[2]))), **own))
+        found.append(PointMass(given["where"], **own))
     return found
 
 

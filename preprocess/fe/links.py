@@ -2,7 +2,8 @@
 
     equation           Σ_j c_j u_j = 0                                   the first term follows the others (MPC)
     spring             N = k e·(u_b − u_a)                               along the line between two nodes (CELAS, SPRINGA)
-    bushing            f = k (u_b − u_a − θ_a × (x_b − x_a)), m = κ (θ_b − θ_a)   springs between two nodes (CBUSH)
+    bushing            f = k (u_b + θ_b × (p − x_b) − u_a − θ_a × (p − x_a)),
+                       m = κ (θ_b − θ_a)                             springs at a point p between two nodes (CBUSH)
 
 Source: MSC Nastran, Quick Reference Guide, MPC, CELAS2, CBUSH.
 """
@@ -75,7 +76,8 @@ class Bushing(Connection):
     """Six springs between two nodes with rotations; rigid motions of both are free of force.
 
     first, second: the nodes, each by its number or a set of one node.  translation, rotation (3,): stiffness along and about the
-    axes [N/m, N m/rad].  axes (3, 3): columns in mesh axes, by default mesh axes.
+    axes [N/m, N m/rad].  axes (3, 3): columns in mesh axes, by default mesh axes.  at: place of the springs, from 0 (first) to 1
+    (second).
 
     Examples
     --------
@@ -97,6 +99,7 @@ class Bushing(Connection):
     translation: ArrayLike = (0.0, 0.0, 0.0)
     rotation: ArrayLike = (0.0, 0.0, 0.0)
     axes: ArrayLike | None = None
+    at: float = 1.0
 
     kind = "bushing"
 
@@ -104,6 +107,8 @@ class Bushing(Connection):
         for option in ("translation", "rotation"):
             if not vector(getattr(self, option), f"connection: {option}").min() >= 0:
                 raise InputError(f"connection: {option}: {shown(getattr(self, option))}; give three stiffnesses, none negative")
+        if not 0 <= number(self.at, "connection: at") <= 1:
+            raise InputError(f"connection: at: {self.at!r}; give a place from 0 (first node) to 1 (second)")
         if self.axes is not None:
             rotation_of(self.axes)
 
@@ -115,8 +120,10 @@ class Bushing(Connection):
         if a == b:
             raise InputError("first and second are the same node; give two")
         axes = np.eye(3) if self.axes is None else rotation_of(self.axes)
-        carried = np.vstack([rigid_motion((nodes.positions[b] - nodes.positions[a])[None])[0], np.eye(6)[3:]])
-        relative = np.kron(np.eye(2), axes.T) @ np.hstack([-carried, np.eye(6)])
+        apart = nodes.positions[b] - nodes.positions[a]
+        arms = float(self.at) * apart, (float(self.at) - 1.0) * apart
+        first, second = (np.vstack([rigid_motion(arm[None])[0], np.eye(6)[3:]]) for arm in arms)
+        relative = np.kron(np.eye(2), axes.T) @ np.hstack([-first, second])
         B = spread(relative, nodes.freedoms.six(np.array([a, b])).ravel(), nodes.freedoms.size)
         k = np.concatenate([vector(self.translation, "translation"), vector(self.rotation, "rotation")])
         return sp.csr_matrix(B.T @ sp.diags(k) @ B)

@@ -65,7 +65,8 @@ def _element_table(reading: Reading, options: dict[str, str], line: str, table: 
     name, _ = element_type(options["TYPE"].upper(), reading.structural)
     if not name:
         _refuse(reading, options["TYPE"].upper(), line, len(table))
-    members = table.astype(np.int64)
+    with np.errstate(invalid="ignore"):  # of numbers that the check rejects
+        members = table.astype(np.int64)
     if not np.array_equal(members, table):
         raise error_at(line, "expected integers below it")
     up, up_e = reading.own

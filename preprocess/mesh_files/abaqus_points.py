@@ -41,18 +41,18 @@ class Points:
         self.springs.append((options["ELSET"], stiffness, line))
 
     def declared(self, reading: Reading, surfaces: Mapping[str, str]) -> tuple[Items, dict[str, list[int]]]:
-        """Springs by name."""
+        """Springs by name, and the node of each mass."""
         found: Items = {}
         for name, stiffness, line in self.springs:
             for number in _elements(reading, name, line, "spring"):
                 first, second = reading.elements[number][1]
                 found[f"spring {number}"] = {"kind": "spring", "first": first, "second": second, "stiffness": stiffness}
-        return found, {}
+        return found, {each["where"]: [each["node"]] for each in self.masses(reading)}
 
     def masses(self, reading: Reading) -> list[dict[str, Any]]:
         """Point masses by node number."""
         return [
-            {"node": reading.elements[number][1][0], "mass": mass}
+            {"where": f"mass {number}", "node": reading.elements[number][1][0], "mass": mass}
             for name, mass, line in self.weights
             for number in _elements(reading, name, line, "mass")
         ]

@@ -17,7 +17,9 @@ from flexmbs.files.inputs import read_text
 from preprocess.mesh.declared import Declared
 from preprocess.mesh_files.nastran_cards import Card, cards_of, integer_field, listed_numbers, real_field, text_field
 from preprocess.mesh_files.nastran_coordinates import Frames, basic_position
-from preprocess.mesh_files.nastran_structures import Structures, add_bar, add_property, add_shell, add_spider
+from preprocess.mesh_files.nastran_points import CARDS as POINTS
+from preprocess.mesh_files.nastran_properties import MATERIALS, PROPERTIES
+from preprocess.mesh_files.nastran_structures import Structures, add_bar, add_property, add_rod, add_shell, add_spider
 from preprocess.mesh_files.raw_mesh import Cells, RawMesh, assembled, node_rows
 
 Array = NDArray[np.float64]
@@ -35,9 +37,8 @@ ORDER = {
 }
 SKIN = {"CTRIA3": ("triangle", 3), "CTRIA6": ("triangle6", 6), "CQUAD4": ("quad", 4), "CQUAD8": ("quad8", 8)}
 STRUCTURAL = {
-    "CQUAD4": add_shell, "CTRIA3": add_shell, "CQUAD8": add_shell, "CTRIA6": add_shell, "CBAR": add_bar,
-    "RBE2": add_spider, "RBE3": add_spider,
-    "PSHELL": add_property, "PBAR": add_property, "PBARL": add_property,
+    **dict.fromkeys(SKIN, add_shell), "CBAR": add_bar, "CBEAM": add_bar, "CROD": add_rod, "RBE2": add_spider, "RBE3": add_spider,
+    **dict.fromkeys(PROPERTIES, add_property),
 }  # fmt: skip
 LEFT_OUT = re.compile(r"^(CONM[12]|RBAR|RBE1|RROD|RSPLINE|MPC(ADD)?|PLOTEL)$")
 # Cards starting with C that are not elements.
@@ -57,12 +58,21 @@ class Bulk:
     either_sets: dict[str, list[int]] = field(default_factory=dict)  # SET1: of nodes or of elements
     notices: list[str] = field(default_factory=list)
     structures: Structures = field(default_factory=Structures)
+    systems: dict[int, Card] = field(default_factory=dict)
+
+    def axes(self, system: int, card: Card) -> Array:
+        """Columns of a rectangular coordinate system that a card names. Raises InputError."""
+        located: Frames = {0: (np.zeros(3), np.eye(3))}
+        if system and (system not in self.systems or self.systems[system].name != "CORD2R"):
+            raise InputError(f"{card.line}: {card.name}: coordinate system {system} is not a CORD2R; give one")
+        basic_position(system, np.zeros(3), card, self.systems, located)
+        return located[system][1]
 
 
 def read_nastran(path: Path, structural: bool = False) -> RawMesh:
     """Nastran bulk data; property numbers become sets "property 7", SPC, SPC1, SET, SET1, RBE2 and RBE3 node sets.
 
-    structural: shells and CBAR as elements, RBE2 and RBE3 as connections.
+    structural: shells, CBAR, CBEAM and CROD as elements; RBE2, RBE3, CELAS, CBUSH and MPC as connections; materials and masses.
     """
     bulk = _bulk(path, structural)
     row = {number: n for n, number in enumerate(bulk.positions)}
@@ -75,17 +85,19 @@ def read_nastran(path: Path, structural: bool = False) -> RawMesh:
         ids = np.array([number for number, _ in found])
         cells.append(Cells(kind, node_rows(path, node_ids, [nodes for _, nodes in found], ids), ids, (f"property {region}",)))
     elements = {number for _, number, _, _ in (*bulk.solids, *bulk.structures.shells)}
-    elements |= {number for number, _, _, _ in bulk.structures.beams}
+    elements |= {number for number, _, _, _ in bulk.structures.beams} | {number for number, _, _ in bulk.structures.rods}
     node_sets = bulk.node_sets | {name: members for name, members in bulk.either_sets.items() if row.keys() >= set(members)}
     sets = {name: _unique([row[n] for n in members if n in row]) for name, members in node_sets.items()}
-    beams_and_shells = bulk.structures.element_sets()
+    solids = {f"property {region}": region for _, _, region, _ in bulk.solids}
+    beams_and_shells = bulk.structures.element_sets(bulk.axes)
     cells += _structural_cells(path, bulk.structures, node_ids)
-    sets |= {name: _unique([row[n] for n in members if n in row]) for name, members in bulk.structures.centres.items()}
+    own = bulk.structures.centres | bulk.structures.points.sets
+    sets |= {name: _unique([row[n] for n in members if n in row]) for name, members in own.items()}
     raw = assembled(path, np.array(list(bulk.positions.values())), node_ids, cells, sets, structural)
     both = {**bulk.element_sets, **{name: members for name, members in bulk.either_sets.items() if elements >= set(members)}}
     groups = {name: _unique(members) for name, members in both.items()}
-    groups |= {name: _unique(members) for name, (members, _) in beams_and_shells.items()}
-    declared = _with_weights(bulk.structures.declared(), raw)
+    groups |= {name: _unique(members) for name, (members, _, _) in beams_and_shells.items()}
+    declared = _with_weights(bulk.structures.declared(bulk.axes, solids, bulk.positions), raw) if structural else Declared()
     return replace(raw, element_sets={**raw.element_sets, **groups}, notices=tuple(bulk.notices), declared=declared)
 
 
@@ -96,6 +108,8 @@ def _structural_cells(path: Path, found: Structures, node_ids: Indices) -> list[
         by_kind[kind].append((number, nodes))
     for number, _, nodes, _ in found.beams:
         by_kind["line"].append((number, nodes))
+    for number, _, nodes in found.rods:
+        by_kind["truss"].append((number, nodes))
     cells = []
     for kind, each in by_kind.items():
         ids = np.array([number for number, _ in each])
@@ -129,6 +143,7 @@ def _bulk(path: Path, structural: bool) -> Bulk:
     systems = {integer_field(card, 0): card for card in cards if card.name in ("CORD2R", "CORD2C", "CORD2S")}
     defaults = next((card for card in cards if card.name == "GRDSET"), Card("GRDSET", [], ""))
     default, turned = (integer_field(defaults, k, 0) for k in (1, 5))
+    bulk.systems = systems
     located: dict[int, tuple[Array, Array]] = {0: (np.zeros(3), np.eye(3))}
     unknown: Counter[str] = Counter()
     left: Counter[str] = Counter()
@@ -141,12 +156,16 @@ def _bulk(path: Path, structural: bool) -> Bulk:
             _add_node(bulk, card, default, systems, located)
         elif card.name in SOLIDS:
             _add_solid(bulk, card)
+        elif structural and card.name in POINTS:
+            bulk.structures.points.add(card)
+        elif structural and card.name in MATERIALS:
+            bulk.structures.materials[integer_field(card, 0)] = MATERIALS[card.name](card)
         elif structural and card.name in STRUCTURAL:
             STRUCTURAL[card.name](bulk.structures, card)
             if card.name in _SET_CARDS:
                 _SET_CARDS[card.name](bulk, card)
-        elif structural and card.name == "BAROR":
-            raise InputError(f"{card.line}: BAROR is not supported; give these fields on each CBAR")
+        elif structural and card.name in ("BAROR", "BEAMOR"):
+            raise InputError(f"{card.line}: {card.name} is not supported; give these fields on each CBAR and CBEAM")
         elif card.name in SKIN:
             kind, count = SKIN[card.name]
             bulk.skin.append(
@@ -162,9 +181,9 @@ def _bulk(path: Path, structural: bool) -> Bulk:
         what = " and ".join(f"{n} {name}" for name, n in sorted(unknown.items()))
         raise InputError(f"{path}: {what} elements are not supported; export solids only ({', '.join(SOLIDS)})")
     if structural:
-        refused = [f"{n} {name}" for name, n in sorted(left.items()) if name not in ("PLOTEL", "CONM1", "CONM2")]
+        refused = [f"{n} {name}" for name, n in sorted(left.items()) if name != "PLOTEL"]
         if refused:
-            raise InputError(f"{path}: {' and '.join(refused)} are not supported; use RBE2, RBE3, or Equation in Python")
+            raise InputError(f"{path}: {' and '.join(refused)} are not supported; use RBE2, RBE3, MPC, CONM2")
         bulk.notices = [notice for notice in bulk.notices if not notice.startswith("RBE")] + bulk.structures.notices
         _require_nodes(path, bulk)
     bulk.notices += [f"{n} {name} omitted: {_remedy(name)}" for name, n in sorted(left.items())]

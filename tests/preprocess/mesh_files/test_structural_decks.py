@@ -5,7 +5,7 @@ from dataclasses import replace
 import meshio
 import numpy as np
 import pytest
-from mesh_decks import CELLS, END, MORE, POINTS, ROOT, sheet_and_boom_abaqus, sheet_and_boom_nastran
+from mesh_decks import CELLS, END, MORE, POINTS, ROOT, every_card_nastran, sheet_and_boom_abaqus, sheet_and_boom_nastran
 
 import preprocess as pp
 from flexmbs.errors import InputError
@@ -94,8 +94,8 @@ def test_sections_of_bars(tmp_path, card, properties):
     [
         (
             "PSHELL,7,1,2.0,1,,1",
-            "PCOMP,7",
-            "property 7 of CTRIA3, CQUAD4, CTRIA6, CQUAD8 elements is not one of PSHELL, PBAR, PBARL that fits",
+            "PROD,7,1,2.0",
+            "property 7 of CTRIA3, CQUAD4, CTRIA6, CQUAD8 elements is not one of PSHELL, PCOMP",
         ),
         ("PSHELL,7,1,2.0,1,,1", "PSHELL,7,1,2.0", "PSHELL 7: only plates of one material"),
         ("PSHELL,7,1,2.0,1,,1", "PSHELL,7,1,2.0,1,,1,,0.1", "PSHELL 7: non-structural mass"),
@@ -107,14 +107,23 @@ def test_sections_of_bars(tmp_path, card, properties):
         ("2.,123456,2,3", "2.,123456,2,3,UM,5,3", "RBE3 31: UM and ALPHA are not supported"),
         ("2.,123456,2", "2.,12,2", "RBE3 31: has groups of different components"),
         ("BEGIN BULK", "BEGIN BULK\nGRDSET,,,,,,3", "GRID 1: displacements in a local system"),
-        ("BEGIN BULK", "BEGIN BULK\nBAROR,,8,,,0.,0.,1.", "BAROR is not supported; give these fields on each CBAR"),
+        ("BEGIN BULK", "BEGIN BULK\nBAROR,,8,,,0.,0.,1.", "BAROR is not supported; give these fields on each CBAR and CBEAM"),
         ("PSHELL,7,1,2.0,1,,1", "PSHELL,7,1,2.0,1,,2", "PSHELL 7: only plates of one material"),
         ("ENDDATA", "PBARL,8,1,,ROD\n,10.0\nENDDATA", "property number 8 occurs twice"),
         (",123456,2,3", ",123456,2,999", "RBE3 31: node 999 has no GRID card"),
         (",123456,2,3", ",123456,2,2", "RBE3 31: node 2 occurs twice"),
         ("ENDDATA", "RBE2,44,999,123456,1\nENDDATA", "RBE2 44: node 999 has no GRID card"),
         ("ENDDATA", "RBAR,40,1,2\nENDDATA", "1 RBAR are not supported; use RBE2, RBE3"),
-        ("ENDDATA", "CBEAM,41,8,21,22,0.,0.,1.\nENDDATA", "1 CBEAM elements are not supported"),
+        ("ENDDATA", "CTUBE,41,8,21,22\nENDDATA", "1 CTUBE elements are not supported"),
+        ("PSHELL,7,1,2.0,1,,1", "PCOMP,7", "PCOMP 7: has no plies"),
+        ("PSHELL,7,1,2.0,1,,1", "PCOMP,7\n,1,2.0,0.", "shell 1 of PCOMP has no MCID; name the coordinate system"),
+        ("ENDDATA", "CELAS2,41,1e6,21,1\nENDDATA", "CELAS2 41: only springs between equal components of two grids"),
+        ("ENDDATA", "CBUSH,41,9,21\nENDDATA", "CBUSH 41: needs two grids, and PBUSH 9; bushings to the ground"),
+        ("ENDDATA", "CONM2,41,21,7,1.0\nENDDATA", "CONM2 41: CID 7 is not supported; give the basic system"),
+        ("ENDDATA", "MPC,4,21,1,1.0\nENDDATA", "MPC 4 has 1 terms; it needs two or more"),
+        ("ENDDATA", "MPCADD,4,1,2\nENDDATA", "1 MPCADD are not supported; use RBE2, RBE3, MPC, CONM2"),
+        ("ENDDATA", "PROD,9,1,2.0,3.0\nENDDATA", "PROD 9: J not supported; give zero"),
+        ("ENDDATA", "PBEAM,9,1,2.0,3.0,4.0,,5.0\n,,,,,,,,\n,YES,1.0,1.0\nENDDATA", "PBEAM 9: tapered beams are not supported"),
     ],
 )
 def test_unsupported_cards_are_refused_by_name(tmp_path, old, new, message):
@@ -133,11 +142,40 @@ def test_plates_without_shear_are_reported(tmp_path):
         pp.read_mesh(path, unit="mm", structural=True)
 
 
-def test_masses_are_reported(tmp_path):
-    path = tmp_path / "arm.bdf"
-    path.write_text(sheet_and_boom_nastran(extra="CONM2,50,21,,0.001"))
-    with pytest.warns(pp.PreprocessWarning, match="1 CONM2 omitted: attach such masses with PointMass"):
-        pp.read_mesh(path, unit="mm", structural=True)
+def test_every_nastran_card_is_the_model_in_python(tmp_path):
+    """Laminates, beams, rods, bushings, springs, an equation, a mass with offset and inertia, and materials of the deck in mm."""
+    path = tmp_path / "frame.bdf"
+    path.write_text(every_card_nastran())
+    mesh = pp.read_mesh(path, unit="mm", structural=True)
+    fe = pp.assemble(mesh)
+    steel = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    carbon = pp.Orthotropic(E=(1.35e11, 1e10, 1e10), nu=(0.3, 0.0, 0.0), G=(5e9, 4e9, 3e9), rho=1600.0)
+    nodes = {number: row for row, number in enumerate(mesh.node_ids.tolist())}
+    plies = [(1e-3, 0.0), (2e-3, 45.0), (2e-3, 45.0), (1e-3, 0.0)]
+    sections = {
+        "property 1": pp.LaminateSection(plies, orientation=(0, 1, 0), materials=(carbon,) * 4, offset=5e-3),
+        "property 2": pp.GeneralSection(96e-6, 512e-12, 1152e-12, 1200e-12, shear=(1.0, 0.8), orientation=(0, 0, 1)),
+        "property 3": pp.TrussSection(50e-6),
+    }
+    turned = [[0, -1, 0], [1, 0, 0], [0, 0, 1]]
+    six = {"translation": (1e6, 2e6, 3e6), "rotation": (40.0, 50.0, 60.0), "at": 0.5}
+    connections = {
+        "one": pp.Bushing(12, 13, axes=turned, **six),
+        "two": pp.Bushing(13, 14, axes=np.eye(3), **six),
+        "spring": pp.Spring(12, 3, 5e5, direction=(1, 0, 0)),
+        "turn": pp.Bushing(11, 2, rotation=(0.0, 0.0, 7.0)),
+        "mean": pp.Equation([(5, 3, 2.0), (1, 3, -1.0), (2, 3, -1.0)]),
+    }
+    plain = replace(mesh, declared=Declared(), node_sets={**mesh.node_sets, "end": np.array([nodes[14]])})
+    same = pp.assemble(plain, steel, sections=sections, connections=connections)
+    offset = np.array(mesh.nodes[nodes[14]]) + [0.01, 0.0, 0.02]
+    inertia = np.array([[2e-3, -1e-4, 0.0], [-1e-4, 3e-3, 0.0], [0.0, 0.0, 4e-3]])
+    same = pp.attach(same, [pp.PointMass("end", 2.0, inertia=inertia, position=offset)])
+    assert fe.mass == pytest.approx(same.mass, rel=1e-12)
+    for found, wanted in zip(matrices(fe), matrices(same)):
+        np.testing.assert_allclose(found, wanted, atol=1e-9 * np.abs(wanted).max())
+    R = fe.rigid_motion(np.zeros(3))
+    assert np.abs(fe.constraints.loads(fe.K @ R)).max() < 1e-8 * np.abs(fe.K.data).max()
 
 
 @pytest.mark.parametrize("kinds", [("S4", "B31"), ("S4R", "B31")])

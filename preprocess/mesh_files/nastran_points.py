@@ -1,0 +1,159 @@
+"""Springs, bushings, equations and point masses of Nastran bulk data, as declarations of a part file in the units of the file.
+
+Source: MSC Nastran, Quick Reference Guide, CELAS1, CELAS2, PELAS, CBUSH, PBUSH, MPC, CONM2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.errors import InputError
+from preprocess.mesh_files.nastran_cards import Card, integer_field, real_field, text_field
+
+Array = NDArray[np.float64]
+Item = dict[str, Any]
+MIDDLE = 0.5  # of the line between the grids of a CBUSH
+
+
+@dataclass
+class Points:
+    """Cards of springs and bushings, stiffnesses by property, equations by set, masses, and node sets of these."""
+
+    springs: list[Card] = field(default_factory=list)
+    bushings: list[Card] = field(default_factory=list)
+    stiffness: dict[int, float] = field(default_factory=dict)
+    stiffnesses: dict[int, list[float]] = field(default_factory=dict)
+    equations: dict[int, list[tuple[list[tuple[int, int, float]], str]]] = field(default_factory=dict)
+    masses: list[Item] = field(default_factory=list)
+    sets: dict[str, list[int]] = field(default_factory=dict)
+
+    def add(self, card: Card) -> None:
+        """A card of `CARDS`."""
+        CARDS[card.name](self, card)
+
+    def connections(self, axes: Callable[[int, Card], Array], positions: dict[int, Any]) -> dict[str, Item]:
+        """Connections by name; axes: columns of a coordinate system; positions: of the nodes. Raises InputError."""
+        found = {f"{card.name} {integer_field(card, 0)}": self._spring(card) for card in self.springs}
+        found |= {f"CBUSH {integer_field(card, 0)}": self._bushing(card, axes, positions) for card in self.bushings}
+        if len(self.equations) > 1:
+            where = [rows[0][1] for rows in self.equations.values()]
+            raise InputError(f"{where[1]}: MPC of several sets {', '.join(map(str, self.equations))}; keep those of one set")
+        for number, rows in self.equations.items():
+            for k, (terms, _) in enumerate(rows, 1):
+                found[f"MPC {number} ({k})"] = {"kind": "equation", "terms": terms}
+        return found
+
+    def _spring(self, card: Card) -> Item:
+        """CELAS1, CELAS2 between equal components of two grids."""
+        name = f"{card.line}: {card.name} {integer_field(card, 0)}"
+        first, second = integer_field(card, 2, 0), integer_field(card, 4, 0)
+        component, other = text_field(card, 3), text_field(card, 5)
+        if not (first and second) or component != other or component not in tuple("123456"):
+            raise InputError(f"{name}: only springs between equal components of two grids are supported; others hold the part")
+        if card.name == "CELAS2":
+            k = real_field(card, 1)
+        else:
+            owner = integer_field(card, 1, integer_field(card, 0))
+            if owner not in self.stiffness:
+                raise InputError(f"{name}: PELAS {owner} does not exist")
+            k = self.stiffness[owner]
+        along = [float(c == component) for c in "123"] if component in "123" else [float(c == component) for c in "456"]
+        if component in "123":
+            return {"kind": "spring", "first": first, "second": second, "stiffness": k, "direction": along}
+        return {"kind": "bushing", "first": first, "second": second, "rotation": [k * value for value in along]}
+
+    def _bushing(self, card: Card, axes: Callable[[int, Card], Array], positions: dict[int, Any]) -> Item:
+        name, owner = f"{card.line}: CBUSH {integer_field(card, 0)}", integer_field(card, 1, integer_field(card, 0))
+        first, second = integer_field(card, 2), integer_field(card, 3, 0)
+        if not second or owner not in self.stiffnesses:
+            raise InputError(f"{name}: needs two grids, and PBUSH {owner}; bushings to the ground hold the part")
+        if any(text_field(card, k) for k in (9, 10, 11, 12)) or (text_field(card, 8) and real_field(card, 8) != MIDDLE):
+            raise InputError(f"{name}: S, OCID and S1 to S3 are not supported; the spring is in the middle")
+        K = self.stiffnesses[owner]
+        given = {"kind": "bushing", "first": first, "second": second, "translation": K[:3], "rotation": K[3:], "at": MIDDLE}
+        if text_field(card, 7):
+            return {**given, "axes": axes(integer_field(card, 7), card).tolist()}
+        if first not in positions or second not in positions:
+            raise InputError(f"{name}: its grids {first} and {second} must exist")
+        apart = np.array(positions[second], dtype=float) - np.array(positions[first], dtype=float)
+        if not np.linalg.norm(apart) > 0:
+            raise InputError(f"{name}: its grids are at one place; give the axes by CID")
+        if text_field(card, 4) and not text_field(card, 5) and not text_field(card, 6) and "." not in text_field(card, 4):
+            raise InputError(f"{name}: give its orientation as a vector X1, X2, X3, not by a node")
+        vector = np.array([real_field(card, k) for k in (4, 5, 6)])
+        if not vector.any():
+            if any(K[1:3]) or any(K[4:]):
+                raise InputError(f"{name}: has no orientation for K2, K3, K5 and K6; give a vector or CID")
+            vector = np.eye(3)[np.abs(apart).argmin()]
+        across = np.cross(apart, vector)
+        if not np.linalg.norm(across) > 0:
+            raise InputError(f"{name}: its orientation is along its line; give another")
+        rows = np.stack([apart, np.cross(across, apart), across])
+        return {**given, "axes": (rows / np.linalg.norm(rows, axis=1)[:, None]).T.tolist()}
+
+
+def _springs(points: Points, card: Card) -> None:
+    points.springs.append(card)
+
+
+def _elastic(points: Points, card: Card) -> None:
+    for k in (0, 4):
+        if text_field(card, k):
+            points.stiffness[integer_field(card, k)] = real_field(card, k + 1)
+
+
+def _bushings(points: Points, card: Card) -> None:
+    points.bushings.append(card)
+
+
+def _bushing_property(points: Points, card: Card) -> None:
+    """The stiffnesses; damping and stress factors belong to an analysis."""
+    start = next((k for k, text in enumerate(card.fields) if text.upper() == "K"), None)
+    if start is None or any(text.upper() == "RIGID" for text in card.fields):
+        raise InputError(f"{card.line}: PBUSH {integer_field(card, 0)} has no stiffnesses K1 to K6; RIGID is not supported")
+    points.stiffnesses[integer_field(card, 0)] = [real_field(card, start + 1 + k) for k in range(6)]
+
+
+def _equation(points: Points, card: Card) -> None:
+    """Triples of grid, component and factor, two in each line."""
+    terms = []
+    for line in range(0, len(card.fields), 8):
+        for k in (1, 4):
+            if text_field(card, line + k):
+                component = text_field(card, line + k + 1)
+                if component not in tuple("123456"):
+                    raise InputError(
+                        f"{card.line}: MPC {integer_field(card, 0)}: component '{component[:20]}'; give one from 1 to 6"
+                    )
+                terms.append((integer_field(card, line + k), int(component), real_field(card, line + k + 2)))
+    if len(terms) < 2:
+        raise InputError(f"{card.line}: MPC {integer_field(card, 0)} has {len(terms)} terms; it needs two or more")
+    points.equations.setdefault(integer_field(card, 0), []).append((terms, card.line))
+
+
+def _mass(points: Points, card: Card) -> None:
+    """CONM2 with an offset and the inertia about its centre, in the basic system."""
+    number, grid = integer_field(card, 0), integer_field(card, 1)
+    if integer_field(card, 2, 0):
+        raise InputError(f"{card.line}: CONM2 {number}: CID {text_field(card, 2)} is not supported; give the basic system")
+    I11, I21, I22, I31, I32, I33 = (real_field(card, k) for k in range(8, 14))
+    inertia = [[I11, -I21, -I31], [-I21, I22, -I32], [-I31, -I32, I33]]
+    found = {
+        "where": f"CONM2 {number}",
+        "node": grid,
+        "mass": real_field(card, 3),
+        "arm": [real_field(card, k) for k in (4, 5, 6)],
+    }
+    points.masses.append({**found, "inertia": inertia} if any(map(any, inertia)) else found)
+    points.sets[f"CONM2 {number}"] = [grid]
+
+
+CARDS: dict[str, Callable[[Points, Card], None]] = {
+    "CELAS1": _springs, "CELAS2": _springs, "PELAS": _elastic, "CBUSH": _bushings, "PBUSH": _bushing_property, "MPC": _equation,
+    "CONM2": _mass,
+}  # fmt: skip
