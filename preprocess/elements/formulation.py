@@ -23,7 +23,7 @@ class Formulation:
     hex20: "full" integration of the stiffness at 27 points, or "reduced" at 8, as in C3D20R: softer; a single element has six
     motions without energy.
     mass_rule: "own" integrates m of straight elements exactly; "stiffness" uses the points of K in elements of second order, as
-    CalculiX does.
+    CalculiX does; at the eight points of reduced hex20 m is singular.
     Raises InputError for another name.
 
     Examples

@@ -32,7 +32,7 @@ from preprocess.mesh.rigid_motion import rigid_motion
 
 NEAREST = 8  # faces that are tried for each node
 STEPS, DONE = 25, 1e-12  # of the projection
-CLOSE = 1e-9  # of the size of a face: no distance
+CLOSE, NEAR = 1e-9, 1e-4  # of the size of a face: no distance; no other face is tried
 REACH = 0.1  # tolerance by default, in mean sizes of the faces
 
 
@@ -137,7 +137,14 @@ class _Faces:
     def nearest(self, point: FloatArray) -> _Place:
         """Nearest point of the faces whose centres are nearest."""
         _, near = self.tree.query(point, k=min(NEAREST, len(self.faces)))
-        return min((self._on(int(k), point) for k in np.atleast_1d(near)), key=lambda place: place.distance)
+        best: _Place | None = None
+        for k in np.atleast_1d(near):
+            place = self._on(int(k), point)
+            best = place if best is None or place.distance < best.distance else best
+            if best.distance <= NEAR * self.size:
+                break
+        assert best is not None  # there is a face
+        return best
 
     def _on(self, index: int, point: FloatArray) -> _Place:
         """Nearest point of a face: Newton's method in its coordinates, kept within it."""
@@ -148,7 +155,7 @@ class _Faces:
         for _ in range(STEPS):
             N, dN = functions(*place)
             tangent = dN[:, :n] @ x
-            step = np.linalg.lstsq(tangent.T, point - N[:n] @ x, rcond=None)[0]
+            step = np.linalg.solve(tangent @ tangent.T, tangent @ (point - N[:n] @ x))
             moved = _within(place + step, triangle)
             small = np.abs(moved - place).max() < DONE
             place = moved

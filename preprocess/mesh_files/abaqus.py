@@ -87,8 +87,7 @@ def read_abaqus(path: Path, structural: bool = False) -> RawMesh:
     notices = tuple(f"{n} {what} omitted; {remedy}" for (what, remedy), n in sorted(left.items()))
     if deck is None:
         return _raw(path, with_plain_names(model), notices, None)
-    if model.shifts and deck.connects:
-        raise InputError(f"{path}: *INSTANCE together with couplings or equations is not read; export one part in global axes")
+    deck.complete(model, path)
     notices = tuple(f"{n} {what} omitted; {why}" for (what, why), n in sorted(deck.notes.items()))
     return _raw(path, with_plain_names(model), notices, deck)
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from flexmbs.errors import InputError
 from preprocess.mesh.declared import Declared, Items
 from preprocess.mesh_files.abaqus_assembly import Reading, Rows
 from preprocess.mesh_files.abaqus_blocks import error_at
@@ -66,9 +67,19 @@ class Deck:
 
     @property
     def connects(self) -> bool:
-        """Whether it has connections."""
-        return bool(self.couplings.found or self.couplings.distributing or self.constraints.equations or self.constraints.lines
-                    or self.ties.found or self.points.springs)  # fmt: skip
+        """Whether it has couplings or equations."""
+        return bool(self.couplings.found or self.couplings.distributing or self.constraints.equations or self.constraints.lines)
+
+    def complete(self, reading: Reading, source: object) -> None:
+        """Sectors become whole parts. Raises InputError for parts of instances, and couplings of one sector."""
+        ties = self.ties.found or self.ties.sectors or self.points.springs
+        if reading.shifts and (self.connects or ties):
+            raise InputError(
+                f"{source}: *INSTANCE together with couplings or equations is not read; export one part in global axes"
+            )
+        if self.ties.sectors and self.connects:
+            raise error_at(self.ties.sectors[0].line, "*CYCLIC SYMMETRY MODEL with couplings or equations is not read")
+        self.ties.complete(reading)
 
     def declared(self, reading: Reading, surfaces: Mapping[str, str]) -> tuple[Declared, dict[str, list[int]]]:
         """Declarations, and the node sets that they need; surfaces: names of the node sets of surfaces. Adds element sets."""

@@ -25,6 +25,7 @@ from mesh_decks import (
     sheet_and_boom_abaqus,
     sheet_and_boom_nastran,
 )
+from test_sectors import sector_deck
 
 from flexmbs.errors import InputError
 from preprocess.inputs.warning import PreprocessWarning
@@ -82,6 +83,7 @@ FORMATS = {
     "nastran": (".bdf", lambda path: path.write_text(NASTRAN)),
     "abaqus shells": (".inp", lambda path: path.write_text(sheet_and_boom_abaqus(extra=COUPLED))),
     "abaqus with everything of shells": (".inp", lambda path: path.write_text(every_keyword_abaqus())),
+    "abaqus sector of shells": (".inp", lambda path: path.write_text(sector_deck())),
     "nastran with everything of shells": (".bdf", lambda path: path.write_text(every_card_nastran())),
     "nastran shells": (".bdf", lambda path: path.write_text(sheet_and_boom_nastran())),
     "vtu": by_meshio(".vtu"),
