@@ -18,6 +18,7 @@ from flexmbs import __version__
 from flexmbs.errors import InputError
 from flexmbs.files.plain_hdf5 import attributes, check_items, check_storage, datasets, mapped, read_whole, set_text, write_whole
 from flexmbs.flexible_body.parts import FlexibleFrame, GeometricStiffness, ModeTable, Surface
+from flexmbs.flexible_body.plies import Plies, file_items
 from flexmbs.flexible_body.stress import StressModes
 
 GENERATOR = f"flexmbs {__version__}"
@@ -32,7 +33,7 @@ D = TypeVar("D", bound="FlexibleBodyData")
 Arrays = dict[str, NDArray[np.generic]]
 
 # Shape of every item; a letter denotes a size common to all items: f modes, n nodes, t triangles; of stresses
-# r rows, l unit loads, m materials, i interfaces.
+# r rows, l unit loads, m materials, i interfaces, p points of laminates, k plies, a laminates and one.
 _BODY = {
     "elastic/K_ff": "ff", "elastic/D_ff": "ff",
     "inertia/mass": "", "inertia/first_moment": "3", "inertia/second_moment": "33",
@@ -47,9 +48,15 @@ _STRESS = {
     "stress/compliance": "m66", "stress/yield_stress": "m",
 }  # fmt: skip
 _OPTIONAL_STRESS = {"stress/initial": "r6", "stress/missing": "ll"}
+_PLIES = {
+    "stress/plies/bottom": "p", "stress/plies/top": "p", "stress/plies/axes": "p33", "stress/plies/laminate": "p",
+    "stress/plies/first": "a", "stress/plies/heights": "k2", "stress/plies/angle": "k", "stress/plies/moduli": "k33",
+    "stress/plies/strengths": "k5",
+}  # fmt: skip
 _TYPES = {
     "kind": "S", "triangles": "i", "node_ids": "i", "stress/rows": "i", "stress/material": "i", "stress/interfaces": "S",
     "stress/modes": "g", "stress/correction": "g",
+    **dict.fromkeys(("stress/plies/bottom", "stress/plies/top", "stress/plies/laminate", "stress/plies/first"), "i"),
 }  # fmt: skip
 _GROUPS = ("elastic", "inertia", "modes", "frames", "surface", "provenance")
 
@@ -104,6 +111,7 @@ def _stress(stress: StressModes | None) -> Arrays:
     values = {name: getattr(stress, name) for name in ("rows", "modes", "correction", "material", "compliance", "yield_stress")}
     values |= {"interfaces": _texts(stress.interfaces)}
     values |= {name: value for name in ("initial", "missing") if (value := getattr(stress, name)) is not None}
+    values |= {} if stress.plies is None else {f"plies/{name}": value for name, value in file_items(stress.plies).items()}
     return {f"stress/{name}": _little(value) for name, value in values.items()}
 
 
@@ -179,7 +187,8 @@ def _stress_schema(found: Mapping[str, h5py.Dataset]) -> dict[str, str]:
     """Items of the stresses that the file must have, empty if it has no stresses."""
     if not any(item.startswith("stress/") for item in found):
         return {}
-    return _STRESS | {item: shape for item, shape in _OPTIONAL_STRESS.items() if item in found}
+    plies = _PLIES if any(item in found for item in _PLIES) else {}
+    return _STRESS | {item: shape for item, shape in _OPTIONAL_STRESS.items() if item in found} | plies
 
 
 def _values(
@@ -214,8 +223,10 @@ def _geometric(arrays: Arrays, frames: list[str]) -> GeometricStiffness:
 
 
 def _stress_record(arrays: Arrays) -> StressModes:
-    values = {item.partition("/")[2]: value for item, value in arrays.items()}
-    return StressModes(**values | {"interfaces": tuple(name.decode() for name in values["interfaces"].tolist())})  # type: ignore[arg-type]
+    values: dict[str, Any] = {item.partition("/")[2]: value for item, value in arrays.items() if item not in _PLIES}
+    values["interfaces"] = tuple(name.decode() for name in values["interfaces"].tolist())
+    plies = {item.rpartition("/")[2]: arrays[item] for item in _PLIES if item in arrays}
+    return StressModes(**values, plies=Plies(**plies) if plies else None)  # type: ignore[arg-type]
 
 
 def _check_schema(found: Mapping[str, h5py.Dataset], schema: Mapping[str, str]) -> None:

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
+from flexmbs.flexible_body.plies import Plies, check_rows
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -44,6 +45,7 @@ class StressModes:
     yield_stress (m,): Pa, infinite if unknown.  initial (n, 6): stress σ₀ of the body at rest, or None.
     missing (12 + 6 k, 12 + 6 k): ∫ w_i · w_j dm / m of the displacements w_j = u_j − Σ_k c_jk φ_k missing in the modes, or None;
     under loads ζ their root mean square over the mass is √(ζᵀ missing ζ), m.
+    plies: of laminated shells, or None.
     Modes and correction may be of single precision, and may be in a file that is read on demand.
     Raises InputError for wrong shapes and values that are not finite.
     """
@@ -57,6 +59,7 @@ class StressModes:
     yield_stress: FloatArray
     initial: FloatArray | None = None
     missing: FloatArray | None = None
+    plies: Plies | None = None
 
     def __post_init__(self) -> None:
         n, m = len(self.rows), len(self.compliance)
@@ -81,6 +84,7 @@ class StressModes:
         ]
         if n and not 0 <= self.material.min() <= self.material.max() < m:
             problems.append(f"stress.material: refers to materials outside 0..{m - 1}")
+        problems += [] if self.plies is None else check_rows(self.plies, n)
         if not np.all(np.asarray(self.yield_stress) > 0):
             problems.append("stress.yield_stress: must be positive; infinite if unknown")
         if problems:

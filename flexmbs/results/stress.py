@@ -19,6 +19,7 @@ from flexmbs.flexible_body.parts import Surface
 from flexmbs.flexible_body.stress import StressModes, von_mises
 from flexmbs.results.body_loads import BodyLoads
 from flexmbs.results.hot_spots import Envelope, HotSpots, hot_spots
+from flexmbs.results.ply_stress import PlyView
 from flexmbs.results.stress_values import FloatArray, IntArray, NodalStress
 
 BLOCK = 4 * 2**20  # bytes of the stresses of one block of nodes, for which the fast memory of a processor has room
@@ -106,6 +107,24 @@ class StressView:
         """The ``count`` nodes of largest von Mises stress over the run, no two nearer than ``spacing`` (m; default 5 % of the
         body's size), with time, principal stresses and utilization; printable. Raises InputError."""
         return hot_spots(self, count, spacing)
+
+    @cached_property
+    def plies(self) -> PlyView:
+        """Stress in the plies of laminated shells. Raises InputError for a body without them."""
+        if self._modes.plies is None:
+            raise InputError(
+                f"body '{self.name}' has no plies; they are those of pp.LaminateSection, with stress, in the reduced part"
+            )
+
+        def values(rows: IntArray, times: slice) -> FloatArray:
+            return self._values(rows, self._factors[:, times]).transpose(2, 0, 1)
+
+        return PlyView(self.name, self.t, self._modes.plies, self.node_ids, self.positions, values)
+
+    @property
+    def has_strengths(self) -> bool:
+        """Whether plies of the body have known strengths."""
+        return self._modes.plies is not None and self._modes.plies.known
 
     @cached_property
     def glance(self) -> StressView:

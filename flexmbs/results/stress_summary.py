@@ -46,6 +46,8 @@ def _report(solution: SolutionData, name: str) -> StressReport:
     notes: tuple[str, ...] = ()
     if not warnings and view.utilization.max(initial=0.0) > 1.0:  # in addition to a hot spot of another material
         warnings += (most_used(view),)
+    if view.has_strengths and view.plies.envelope.tsai_wu.max() > 1.0:
+        warnings += (f"{worst_ply(view)}; the stress there assumes plies that have not failed",)
     if view.uncorrected:
         notes += (f"loads on {', '.join(view.uncorrected)} are represented by the modes only; define an interface there",)
     if len(view.t) < len(solution.t):
@@ -62,6 +64,16 @@ def most_used(view: StressView) -> str:
     return (
         f"{PASCALS * envelope.von_mises[worst]:.4g} MPa at node {envelope.node_ids[worst]}, t = {envelope.time[worst]:.4g} s; "
         f"{100 * view.utilization[worst]:.3g} % of the yield stress {PASCALS * view.yield_stress[worst]:.4g} MPa"
+    )
+
+
+def worst_ply(view: StressView) -> str:
+    """Description of the place with the largest failure index."""
+    envelope = view.plies.envelope
+    k = envelope.worst
+    return (
+        f"Tsai–Wu index {envelope.tsai_wu[k]:.3g} at the {envelope.place[k]} of ply {envelope.ply[k]}, "
+        f"node {envelope.node_ids[k]}, t = {envelope.time[k]:.4g} s"
     )
 
 

@@ -16,7 +16,7 @@ from flexmbs.model.relations.relation import FunctionRows, Relation
 from flexmbs.results.between_outputs import rotation_vectors
 from flexmbs.results.drive_jumps import disturbed, jump_check
 from flexmbs.results.impact_steps import between_impacts
-from flexmbs.results.stress_summary import most_used, stress_numbers, stressed_bodies
+from flexmbs.results.stress_summary import most_used, stress_numbers, stressed_bodies, worst_ply
 from flexmbs.results.views import FloatArray
 from flexmbs.system.check import FAIL, PASS, WARN, Check, graded, verdict
 from flexmbs.system.sizes import displacement_sizes, extent, gaps_in_metres, model_size
@@ -56,7 +56,8 @@ def checks(solution: SolutionData) -> list[Check]:
         )
     found += [check for name in solution.compiled.model.forces if (check := _rotation_between(solution, name))]
     found += [check for name, data in solution.compiled.data.items() if (check := _deflection(solution, name, data))]
-    return found + [check for name in stressed_bodies(solution) if (check := _yielding(solution, name))]
+    limits = (limit(solution, name) for name in stressed_bodies(solution) for limit in (_yielding, _failing))
+    return found + [check for check in limits if check]
 
 
 def _outcome(solution: SolutionData) -> Check:
@@ -221,6 +222,15 @@ def _yielding(solution: SolutionData, name: str) -> Check | None:
     view = solution.body(name).stress.glance
     used = float(view.utilization.max(initial=0.0))
     return Check(f"Stress of {name}", WARN if used > 1.0 else PASS, most_used(view)) if used > 0.0 else None
+
+
+def _failing(solution: SolutionData, name: str) -> Check | None:
+    """Largest failure index of Tsai and Wu in the plies, if their strengths are known."""
+    view = solution.body(name).stress.glance
+    if not view.has_strengths:
+        return None
+    failed = bool(view.plies.envelope.tsai_wu.max() > 1.0)
+    return Check(f"Plies of {name}", WARN if failed else PASS, worst_ply(view))
 
 
 def _displacements(data: FlexibleBodyData, elastic: FloatArray) -> tuple[float, FloatArray]:

@@ -234,7 +234,7 @@ def _stress(given: StressModes | None, fe: FEModel, shapes: FloatArray, axes: Fl
     rotation = stress_rotation(axes)
     return dataclasses.replace(
         given, modes=rotation @ nodal_stress(fe.groups, fe.nodes, shapes, rows), correction=np.zeros(given.correction.shape),
-        rows=rows.nodes, material=rows.material, missing=None, initial=None,
+        rows=rows.nodes, material=rows.material, missing=None, initial=None, plies=None,
         compliance=np.array([np.linalg.inv(rotation @ elasticity(each) @ rotation.T) for each in rows.materials]),
         yield_stress=np.array([each.yield_stress or np.inf for each in rows.materials]),
     )  # fmt: skip

@@ -14,9 +14,11 @@ import scipy.linalg
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.parts import FloatArray, IntArray
+from flexmbs.flexible_body.plies import Plies
 from flexmbs.flexible_body.stress import StressModes
 from preprocess.fe.model import FEModel
 from preprocess.fe.nodal_stress import StressRows, elasticity, nodal_stress, stress_rows
+from preprocess.fe.structure import PlyData, Structure
 from preprocess.inputs.arguments import checked_arguments
 
 _PRECISION = {"single": np.float32, "double": np.float64}
@@ -100,7 +102,29 @@ def stress_modes(fe: FEModel, body: BodyFields, interfaces: Sequence[str], choic
         yield_stress=np.array([material.yield_stress or np.inf for material in fe.materials]),
         initial=initial,
         missing=0.5 * (missing + missing.T),
+        plies=_plies(fe.structures, len(rows.nodes), body.axes),
     )
+
+
+def _plies(structures: Sequence[Structure], first: int, axes: FloatArray) -> Plies | None:
+    """Plies of the shells whose faces have the rows from ``first`` on, element by element; axes (3, 3): of the body."""
+    faces, turned, owner, found = [], [], [], list[PlyData]()
+    for each in structures:
+        elements, points = each.skin()[0].positions.shape[:2]
+        rows, laminate = first + np.arange(elements * points), each.laminate()
+        first += elements * points
+        if laminate is None:
+            continue
+        faces.append(rows.reshape(elements, 2, -1).transpose(1, 0, 2).reshape(2, -1))
+        turned.append((laminate.axes @ axes).reshape(-1, 3, 3))
+        owner.append(np.full(faces[-1].shape[1], len(found)))
+        found.append(laminate.plies)
+    if not found:
+        return None
+    bottom, top = np.concatenate(faces, axis=1)
+    start = np.cumsum([0, *(len(each.angle) for each in found)])
+    data = PlyData(*(np.concatenate(each) for each in zip(*found)))
+    return Plies(bottom, top, np.concatenate(turned), np.concatenate(owner), start, *data)
 
 
 def _stress(fe: FEModel, u: FloatArray, rows: StressRows) -> FloatArray:

@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from flexmbs.errors import InputError
+from flexmbs.errors import InputError, shown
 from preprocess.inputs.arguments import checked_arguments, floats, number
 from preprocess.inputs.warning import PreprocessWarning
 
@@ -88,6 +88,7 @@ class Orthotropic:
     E: (E_x, E_y, E_z), Pa.  nu: (nu_xy, nu_xz, nu_yz), nu_xy is the contraction along y under tension along x.
     G: (G_xy, G_xz, G_yz), Pa.  rho: density (kg/m³).  axes (3, 3): material axes as columns in mesh axes, by default mesh axes.
     yield_stress: Pa, if known.
+    strengths: (Xt, Xc, Yt, Yc, S) of a ply, positive, Pa, if known: tension and compression along x, along y, shear xy.
     Raises InputError unless the elasticity matrix is positive definite and the axes are right-handed and orthonormal.
 
     Examples
@@ -106,6 +107,7 @@ class Orthotropic:
     rho: float
     axes: ArrayLike | None = None
     yield_stress: float | None = None
+    strengths: tuple[float, float, float, float, float] | None = None
 
     def __post_init__(self) -> None:
         for name in ("E", "nu", "G"):
@@ -114,7 +116,7 @@ class Orthotropic:
         if self.axes is not None:
             object.__setattr__(self, "axes", _nested(floats(self.axes, "material.axes")))
         named = {f"E[{i}]": value for i, value in enumerate(self.E)} | {f"G[{i}]": value for i, value in enumerate(self.G)}
-        problems = _not_positive(**named, rho=self.rho) + _bad_yield(self.yield_stress)
+        problems = _not_positive(**named, rho=self.rho) + _bad_yield(self.yield_stress) + self._bad_strengths()
         if not problems and not np.linalg.eigvalsh(self._compliance()).min() > 0:
             problems.append(f"material: nu = {tuple(self.nu)} makes the elasticity matrix indefinite; reduce |nu|")
         problems += _bad_axes(self.axes)
@@ -123,6 +125,17 @@ class Orthotropic:
         if max(abs(nu) for nu in self.nu) > 0.49:
             _warn(f"material: nu = {tuple(self.nu)} is large; nu_ij is the contraction along j under tension along i")
         _warn_of_speed(max(self.E), self.rho)
+
+    def _bad_strengths(self) -> list[str]:
+        if self.strengths is None:
+            return []
+        values = floats(self.strengths, "material.strengths")
+        if values.shape != (5,) or not ((values > 0) & np.isfinite(values)).all():
+            return [f"material: strengths = {shown(self.strengths)}; give (Xt, Xc, Yt, Yc, S), positive, in Pa"]
+        if self.axes is not None:
+            return ["material: strengths are those of a ply, along its axes; give no axes, but the angle in LaminateSection"]
+        object.__setattr__(self, "strengths", tuple(values.tolist()))
+        return []
 
     def _rotation(self) -> Array:
         return np.eye(3) if self.axes is None else np.asarray(self.axes, dtype=float)

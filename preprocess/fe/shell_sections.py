@@ -24,7 +24,7 @@ from flexmbs.errors import InputError, shown
 from preprocess.fe.material import Anisotropic, Isotropic, Material, Orthotropic
 from preprocess.fe.nodal_stress import elasticity
 from preprocess.fe.section import Section
-from preprocess.fe.structure import rotated_stress
+from preprocess.fe.structure import PlyData, rotated_stress
 from preprocess.inputs.arguments import checked_arguments, floats, number, vector
 
 Array = NDArray[np.float64]
@@ -75,6 +75,10 @@ class SurfaceSection(Section):
     @abstractmethod
     def layers(self, material: Material) -> tuple[Layer, ...]:
         """Two in each ply, from the bottom; material: that of the elements."""
+
+    def ply_data(self, material: Material) -> PlyData | None:
+        """The plies, None where it has none; material: that of the elements."""
+        return None
 
     def _check_offset(self) -> None:
         if not np.isfinite(number(self.offset, "section: offset")):
@@ -202,6 +206,16 @@ class LaminateSection(SurfaceSection):
             bottom += 2 * share
         return tuple(found)
 
+    def ply_data(self, material: Material) -> PlyData:
+        plies = self._plies(material)
+        edges = 2 * np.cumsum([0.0, *(t for t, _, _ in plies)]) / self.thickness - 1
+        return PlyData(
+            np.column_stack([edges[:-1], edges[1:]]),
+            np.asarray(self.plies, dtype=float)[:, 1],
+            np.array([with_free_thickness(C, 1.0)[:3, :3] for _, _, C in plies]),
+            np.array([_strengths(own) for _, own, _ in plies]),
+        )
+
     def stiffnesses(self, material: Material) -> tuple[Array, Array, Array]:
         """A, B and D (3, 3) of membrane strains and curvatures 11, 22, 12 about the middle, in laminate axes.
 
@@ -212,6 +226,11 @@ class LaminateSection(SurfaceSection):
             Q, w, z = layer.moduli[:3, :3], 0.5 * layer.weight * self.thickness, 0.5 * layer.zeta * self.thickness
             A, B, D = A + w * Q, B + w * z * Q, D + w * z**2 * Q
         return A, B, D
+
+
+def _strengths(material: Material) -> tuple[float, ...]:
+    known = material.strengths if isinstance(material, Orthotropic) else None
+    return (np.inf,) * 5 if known is None else known
 
 
 def shear_corrections(plies: Sequence[tuple[float, Array]]) -> Array:

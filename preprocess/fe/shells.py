@@ -32,7 +32,16 @@ from preprocess.fe.drilling_triangle import drilling_strains
 from preprocess.fe.nodal_stress import elasticity
 from preprocess.fe.shell_schemes import SCHEMES, Scheme, Strains
 from preprocess.fe.shell_sections import STRAINED, Layer, SurfaceSection, with_free_thickness
-from preprocess.fe.structure import Array, ElementPoints, Indices, Structure, cross_matrix, quadratic_form, rotated_stress
+from preprocess.fe.structure import (
+    Array,
+    ElementPoints,
+    Indices,
+    LaminatePoints,
+    Structure,
+    cross_matrix,
+    quadratic_form,
+    rotated_stress,
+)
 
 DRILLING = 0.01  # γ
 SMOOTH = np.cos(np.radians(25.0))  # between the normal of an element and the mean at its node; beyond, there is a fold
@@ -311,6 +320,13 @@ class Shells(Structure):
         nn = self.x.shape[1]
         triangles = np.vstack([self._scheme.triangles[:, ::-1], self._scheme.triangles + nn])
         return self._stacked(self._scheme.nodes, [self._at(-1.0), self._at(1.0)]), triangles
+
+    def laminate(self) -> LaminatePoints | None:
+        plies = self.section.ply_data(self.material)
+        if plies is None:
+            return None
+        axes = [self._axes(self._kinematics(r, s, self._at(0.0))) for r, s in self._scheme.nodes]
+        return LaminatePoints(np.stack(axes, axis=1), plies)
 
     def _nodal(self, B: Array, alpha: Array) -> Array:
         """Strains (ne, r, n) by the nodes alone."""

@@ -30,6 +30,24 @@ class ElementPoints(NamedTuple):
     motion: Array
 
 
+class PlyData(NamedTuple):
+    """Of n plies from the bottom: ζ of their bottom and top (n, 2), angles (n,) in degrees, plane-stress moduli (n, 3, 3) in
+    laminate axes, strengths X_t, X_c, Y_t, Y_c, S (n, 5), infinite if unknown."""
+
+    heights: Array
+    angle: Array
+    moduli: Array
+    strengths: Array
+
+
+class LaminatePoints(NamedTuple):
+    """Axes (ne, p, 3, 3) of the laminate as rows at p points of each element, which the skin has on the bottom, and then on the
+    top; and its plies."""
+
+    axes: Array
+    plies: PlyData
+
+
 @dataclass(frozen=True, eq=False)
 class Structure(ABC):
     """Elements of one type, section and material.
@@ -72,6 +90,10 @@ class Structure(ABC):
     @abstractmethod
     def stress(self) -> Array:
         """Stress xx yy zz xy yz zx at the points of the skin per degree of freedom, (ne, s, 6, 6 nn), Pa, in mesh axes."""
+
+    def laminate(self) -> LaminatePoints | None:
+        """Laminate axes at the points of the skin, and the plies; None where the elements have none."""
+        return None
 
     @abstractmethod
     def initial_stress_stiffness(self, displacements: Array, shapes: Array) -> Array:

@@ -160,9 +160,13 @@ def isotropic(card: Card) -> Section:
 
 
 def orthotropic(card: Card) -> Section:
-    """MAT8: in the plane of a ply; across it only the shear moduli have an effect on shells."""
+    """MAT8: in the plane of a ply; across it only the shear moduli have an effect on shells. Strengths Xt, Xc, Yt, Yc, S count
+    where they are stresses, without F12."""
     E1, E2, nu, G12, G1, G2, rho = (real_field(card, k) for k in range(1, 8))
     found = {"kind": "orthotropic", "E": [E1, E2, E2], "nu": [nu, 0.0, 0.0], "G": [G12, G1, G2], "rho": rho}
+    Xt, Xc, Yt, Yc, S = (real_field(card, k) for k in range(11, 16))
+    if Xt and Yt and S and not (real_field(card, 17) or real_field(card, 18)):
+        found["strengths"] = [Xt, Xc or Xt, Yt, Yc or Yt, S]
     if not (G1 and G2):
         return {**found, "problem": f"MAT8 {integer_field(card, 0)} has no G1Z or G2Z"}
     return _complete(found, f"MAT8 {integer_field(card, 0)}")

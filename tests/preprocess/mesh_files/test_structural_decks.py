@@ -149,7 +149,10 @@ def test_every_nastran_card_is_the_model_in_python(tmp_path):
     mesh = pp.read_mesh(path, unit="mm", structural=True)
     fe = pp.assemble(mesh)
     steel = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
-    carbon = pp.Orthotropic(E=(1.35e11, 1e10, 1e10), nu=(0.3, 0.0, 0.0), G=(5e9, 4e9, 3e9), rho=1600.0)
+    strengths = (1.5e9, 1.2e9, 5e7, 2e8, 7e7)
+    carbon = pp.Orthotropic(E=(1.35e11, 1e10, 1e10), nu=(0.3, 0.0, 0.0), G=(5e9, 4e9, 3e9), rho=1600.0, strengths=strengths)
+    ply = fe.structures[0].section.materials[0]
+    np.testing.assert_allclose(ply.strengths, strengths, rtol=1e-12)
     nodes = {number: row for row, number in enumerate(mesh.node_ids.tolist())}
     plies = [(1e-3, 0.0), (2e-3, 45.0), (2e-3, 45.0), (1e-3, 0.0)]
     sections = {
