@@ -108,7 +108,8 @@ class RigidSpider(Spider):
 class AveragingSpider(Spider):
     """A centre that follows the weighted mean motion of its nodes (RBE3, ``*DISTRIBUTING``); it adds no stiffness.
 
-    weights (n,): of the nodes, in the order of their rows; by default equal.  Weights of rotations are these times the square of
+    weights (n,): of the nodes, in the order of their rows; by default equal; single ones may be negative, as areas of quadratic
+    faces are.  Weights of rotations are these times the square of
     the nodes' mean distance from the centre.
 
     Examples
@@ -142,7 +143,8 @@ class AveragingSpider(Spider):
         size = max(float(np.linalg.norm(nodes.positions[feet] - nodes.positions[centre], axis=1).mean()), 1e-300)
         scaled = motion / np.array([1.0, 1.0, 1.0, size, size, size])
         gram = (scaled.T * weight) @ scaled
-        if not np.linalg.cond(gram) < 1e12:
+        values = np.linalg.eigvalsh(gram)
+        if not values[0] > 1e-12 * values[-1]:
             raise InputError(f"its {len(feet)} nodes do not define all motions of the centre; use nodes that are not collinear")
         fit = np.asarray(np.linalg.solve((motion.T * weight) @ motion, motion.T * weight), dtype=float)
         return spread(fit, own, nodes.freedoms.size)
@@ -150,8 +152,8 @@ class AveragingSpider(Spider):
     def _dof_weights(self, nodes: Nodes, centre: int, feet: IntArray, own: IntArray) -> FloatArray:
         """Weight of each connected degree of freedom."""
         given = np.ones(len(feet)) if self.weights is None else floats(self.weights, "weights")
-        if given.shape != feet.shape or not given.min() > 0:
-            raise InputError(f"weights: {given.size} given for {len(feet)} nodes; give one positive weight per node")
+        if given.shape != feet.shape or not given.sum() > 0:
+            raise InputError(f"weights: {given.size} given for {len(feet)} nodes; give one per node, with a positive sum")
         distance = np.linalg.norm(nodes.positions[feet] - nodes.positions[centre], axis=1).mean()
         block = own // 3
         turns = block >= nodes.freedoms.nodes

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+
+from flexmbs.errors import InputError
 from preprocess.mesh.declared import Items
+from preprocess.mesh.face_weights import node_areas
 from preprocess.mesh_files.abaqus_assembly import Reading, Rows, split
 from preprocess.mesh_files.abaqus_blocks import error_at
 from preprocess.mesh_files.abaqus_fields import integer, real
-from preprocess.mesh_files.abaqus_surfaces import same_name
+from preprocess.mesh_files.abaqus_surfaces import outer_faces, same_name, surface_faces
 
 ALL = "123456"
 RIGID, MEAN = "rigid-spider", "averaging-spider"
@@ -49,13 +54,16 @@ class Couplings:
             last = next(reversed(self.found.values()), None)
             if last is None or last.kind:
                 raise error_at(line, f"*{keyword} without *COUPLING before it")
+            _refuse(keyword, given, line, {"WEIGHTINGMETHOD": "UNIFORM", "COUPLING": "CONTINUUM"})
+            if keyword == "DISTRIBUTING" and not set("123") <= set(_components(rows)):
+                raise error_at(rows[0][0], "*DISTRIBUTING of some translations is not supported; give 1, 6, or no line")
             last.kind, last.components = (RIGID, _components(rows)) if keyword == "KINEMATIC" else (MEAN, "123")
         elif keyword == "COUPLING":
-            if "ORIENTATION" in given:
-                raise error_at(line, "*COUPLING has an ORIENTATION, which is not supported")
+            _refuse(keyword, given, line, {"ORIENTATION": "", "INFLUENCERADIUS": ""})
             reference, surface = (_needed(keyword, given, line, key) for key in ("REFNODE", "SURFACE"))
             self.found[given.get("CONSTRAINTNAME") or f"coupling {len(self.found) + 1}"] = Coupling(surface, reference, line)
         else:
+            _refuse(keyword, given, line, {"PINNSET": "", "TIENSET": "", "ANALYTICALSURFACE": "", "POSITION": "INPUT"})
             nodes = given.get("NSET") or given.get("ELSET") or ""
             self.found[f"rigid body {len(self.found) + 1}"] = Coupling(nodes, given.get("REFNODE", ""), line, RIGID)
 
@@ -71,11 +79,23 @@ class Couplings:
             if each.reference:
                 sets[f"{name} reference"] = one_node(reading, each.reference, each.line)
                 connections[name]["reference"] = f"{name} reference"
+            surface = same_name(reading.surfaces, each.nodes)
+            if each.kind == MEAN and surface is not None and surface not in reading.node_surfaces:
+                connections[name]["weights"] = _area_weights(reading, surface, sets[f"{name} reference"])
         for k, (elements, rows, line) in enumerate(self.distributing, 1):
             name = f"distributing coupling {k}"
             given, sets[name], sets[f"{name} reference"] = _distributing(reading, elements, rows, line)
             connections[name] = {"kind": MEAN, "where": name, "reference": f"{name} reference", **given}
         return connections, sets
+
+
+def _refuse(keyword: str, options: Mapping[str, str], line: str, known: Mapping[str, str]) -> None:
+    """Raise `InputError` for options with another value than the one known."""
+    for key, value in known.items():
+        if options.get(key, value).upper() != value:
+            raise error_at(
+                line, f"*{keyword}, {key}={options[key]} is not supported; " + (f"give {value}" if value else "remove it")
+            )
 
 
 def _needed(keyword: str, options: Mapping[str, str], line: str, key: str) -> str:
@@ -113,6 +133,19 @@ def _distributing(reading: Reading, elements: str, rows: Rows, line: str) -> tup
             weights[node] = weights.get(node, 0.0) + real(where, weight)
     nodes = [node for node in reading.nodes if node in weights]  # in the order of the rows
     return {"weights": [weights[node] for node in nodes]}, nodes, list(reading.elements[numbers[0]][1])
+
+
+def _area_weights(reading: Reading, surface: str, reference: list[int]) -> list[float]:
+    """∫ N_a dA of the nodes of a surface of elements, without the reference, in the order of the rows."""
+    outer = outer_faces(reading) if any(not face for _, face in reading.surfaces[surface]) else {}
+    weights: dict[int, float] = {}
+    for face in surface_faces(Path(surface), reading, surface, outer):
+        if any(node not in reading.nodes for node in face):
+            raise InputError(f"surface '{surface}': has nodes that do not exist")
+        shares = node_areas(np.array([[reading.nodes[node] for node in face]]))[0]
+        for node, share in zip(face, shares.tolist()):
+            weights[node] = weights.get(node, 0.0) + share
+    return [weights[node] for node in reading.nodes if node in weights and node not in reference]
 
 
 def one_node(reading: Reading, text: str, line: str) -> list[int]:

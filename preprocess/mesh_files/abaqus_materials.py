@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
 from preprocess.mesh_files.abaqus_assembly import Rows
 from preprocess.mesh_files.abaqus_blocks import error_at
@@ -37,10 +38,12 @@ class Material:
 
 @dataclass
 class Materials:
-    """Materials by name in capitals, in the file's units, and orientations: axes as columns (3, 3), None for curved systems."""
+    """Materials by name in capitals, in the file's units, and orientations: axes as columns (3, 3), None for curved systems;
+    turns: of each the axis and the angle by which it is turned."""
 
     found: dict[str, Material] = field(default_factory=dict)
     orientations: dict[str, Array | None] = field(default_factory=dict)
+    turns: dict[str, tuple[int, float]] = field(default_factory=dict)
     last: str = ""
 
     KEYWORDS: ClassVar = ("MATERIAL", "ELASTIC", "DENSITY", "ORIENTATION", "DEFORMATION PLASTICITY", *NOT_LINEAR)
@@ -54,6 +57,7 @@ class Materials:
             self.found[self.last] = Material()
         elif keyword == "ORIENTATION":
             self.orientations[options["NAME"].upper()] = _axes(options, line, rows)
+            self.turns[options["NAME"].upper()] = turn_of(line, rows)
         elif not self.last:
             raise error_at(line, f"*{keyword} without *MATERIAL before it")
         elif not rows and keyword != "HYPERFOAM":
@@ -64,6 +68,10 @@ class Materials:
             self.found[self.last].rho = reals(*rows[0])[0]
         else:
             self.found[self.last].elastic = _elastic(keyword, options, line, rows)
+
+    def kind(self, name: str) -> str:
+        """Kind of a material; empty if it has no elastic part."""
+        return str(self.found[name.upper()].elastic.get("kind", "")) if name.upper() in self.found else ""
 
     def declared(self, name: str, orientation: str) -> dict[str, Any]:
         """Declaration of a material along the axes of an orientation; with the key ``problem`` if it is not complete."""
@@ -100,15 +108,28 @@ def _elastic(keyword: str, options: Mapping[str, str], line: str, rows: Rows) ->
 
 
 def _axes(options: Mapping[str, str], line: str, rows: Rows) -> Array | None:
-    """Axes through the points a, on the first, and b, in the plane of the first two; None for other systems."""
+    """Axes from the origin c, if given, through the points a, on the first, and b, in the plane of the first two, then turned
+    about one of them; None for other systems."""
     if options.get("SYSTEM", "RECTANGULAR").upper()[:1] != "R":
         return None
-    values = reals(*rows[0])[:6] if rows else []
+    if options.get("DEFINITION", "COORDINATES").upper() != "COORDINATES":
+        raise error_at(line, f"*ORIENTATION, DEFINITION={options['DEFINITION']} is not supported; give coordinates of two points")
+    values = reals(*rows[0])[:9] if rows else []
     if len(values) < 6:
         raise error_at(line, "*ORIENTATION needs two points, six coordinates")
-    first, second = np.array(values[:3]), np.array(values[3:])
+    first, second = np.array(values[:6]).reshape(2, 3) - np.array([*values[6:], 0.0, 0.0, 0.0][:3])
     third = np.cross(first, second)
     if not np.linalg.norm(third) > 1e-9 * np.linalg.norm(first) * np.linalg.norm(second):
         raise error_at(line, "*ORIENTATION: its two points are on one line; give others")
     axes = np.column_stack([first, np.cross(third, first), third])
-    return np.asarray(axes / np.linalg.norm(axes, axis=0))
+    about, angle = turn_of(line, rows)
+    turn = Rotation.from_rotvec(np.radians(angle) * np.eye(3)[about - 1]).as_matrix()
+    return np.asarray(axes / np.linalg.norm(axes, axis=0) @ turn)
+
+
+def turn_of(line: str, rows: Rows) -> tuple[int, float]:
+    """Axis, 1 to 3, and angle in degrees of the second line of an *ORIENTATION; (3, 0) without one. Raises InputError."""
+    values = [*reals(*rows[1]), 0.0][:2] if len(rows) > 1 else [3.0, 0.0]
+    if values[0] not in (1, 2, 3):
+        raise error_at(line, f"*ORIENTATION: axis {values[0]:g} of its second line; give 1, 2 or 3")
+    return int(values[0]), values[1]

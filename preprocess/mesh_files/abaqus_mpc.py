@@ -32,11 +32,11 @@ FREE = ("MEANROT", "DIST", "GAP")  # they constrain no motion of a free body
 
 @dataclass
 class Constraints:
-    """Equations: their terms and place; lines of *MPC: kind, nodes or sets, place; *TRANSFORM: set, type, values."""
+    """Equations: their terms and place; lines of *MPC: kind, nodes or sets, place; *TRANSFORM: set, type, values, place."""
 
     equations: list[tuple[Terms, str]] = field(default_factory=list)
     lines: list[tuple[str, list[str], str]] = field(default_factory=list)
-    transforms: list[tuple[str, str, list[float]]] = field(default_factory=list)
+    transforms: list[tuple[str, str, list[float], str]] = field(default_factory=list)
 
     KEYWORDS: ClassVar = ("EQUATION", "MPC", "TRANSFORM")
 
@@ -46,7 +46,12 @@ class Constraints:
             values = reals(*rows[0]) if rows else []
             if len(values) != 6 or not options.get("NSET"):
                 raise error_at(line, "*TRANSFORM needs NSET= and two points, six coordinates")
-            self.transforms.append((options["NSET"], options.get("TYPE", "R").upper()[:1], values))
+            kind = options.get("TYPE", "R").upper()[:1]
+            a, b = np.array(values).reshape(2, 3)
+            size = np.linalg.norm(np.cross(a, b) if kind == "R" else b - a)
+            if kind not in ("R", "C") or not size > 0:
+                raise error_at(line, f"*TRANSFORM, TYPE={kind}: give R, with two points not on one line with the origin, or C")
+            self.transforms.append((options["NSET"], kind, values, line))
         elif keyword == "MPC":
             given = fields(rows)
             if not given:
@@ -83,9 +88,12 @@ class Constraints:
     def _axes(self, reading: Reading) -> dict[int, Array]:
         """Axes as rows (3, 3) of nodes with a *TRANSFORM."""
         found: dict[int, Array] = {}
-        for name, kind, values in self.transforms:
+        for name, kind, values, line in self.transforms:
             a, b = np.array(values[:3]), np.array(values[3:])
-            for node in reading.node_sets.get(same_name(reading.node_sets, name) or "", []):
+            chosen = same_name(reading.node_sets, name)
+            if chosen is None:
+                raise error_at(line, f"*TRANSFORM: node set '{name}' does not exist")
+            for node in reading.node_sets[chosen]:
                 if node in reading.nodes:
                     found[node] = _cylindrical(np.array(reading.nodes[node]), a, b) if kind == "C" else _rectangular(a, b)
         return found

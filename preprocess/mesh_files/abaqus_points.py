@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from flexmbs.errors import InputError
 from preprocess.mesh.declared import Items
 from preprocess.mesh_files.abaqus_assembly import Reading, Rows
 from preprocess.mesh_files.abaqus_blocks import error_at
@@ -31,6 +32,8 @@ class Points:
         if not options.get("ELSET") or not values or not values[0]:
             raise error_at(line, f"*{keyword} has no ELSET= or no data")
         if keyword == "MASS":
+            if options.get("TYPE", "ISOTROPIC").upper() != "ISOTROPIC":
+                raise error_at(line, f"*MASS, TYPE={options['TYPE']} is not supported; give one mass")
             self.weights.append((options["ELSET"], values[0][0], line))
             return
         stiffness = values[-1][0]
@@ -43,11 +46,21 @@ class Points:
     def declared(self, reading: Reading, surfaces: Mapping[str, str]) -> tuple[Items, dict[str, list[int]]]:
         """Springs by name, and the node of each mass."""
         found: Items = {}
+        for kind, given in (("spring", self.springs), ("mass", self.weights)):
+            self._complete(reading, kind, given)
         for name, stiffness, line in self.springs:
             for number in _elements(reading, name, line, "spring"):
                 first, second = reading.elements[number][1]
                 found[f"spring {number}"] = {"kind": "spring", "first": first, "second": second, "stiffness": stiffness}
         return found, {each["where"]: [each["node"]] for each in self.masses(reading)}
+
+    @staticmethod
+    def _complete(reading: Reading, kind: str, given: list[tuple[str, float, str]]) -> None:
+        """Raise `InputError` for elements without stiffness or mass."""
+        having = {number for name, _, line in given for number in _elements(reading, name, line, kind)}
+        without = [number for number, (its, _) in reading.elements.items() if its == kind and number not in having]
+        if without:
+            raise InputError(f"element {without[0]}: {kind} without *{kind.upper()}; give one for its element set")
 
     def masses(self, reading: Reading) -> list[dict[str, Any]]:
         """Point masses by node number."""

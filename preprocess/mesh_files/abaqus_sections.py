@@ -1,6 +1,7 @@
 """Sections of Abaqus and CalculiX files, by element set; of elements in several, the last one holds.
 
-The first axis of beams is the local y axis here; their offsets are in the sides along both axes. What Abaqus and CalculiX
+The first axis of beams is the local y axis here; their offsets are places of the nodes in the section, in its sides along both
+axes, so that the centroid is on the other side of the nodes. What Abaqus and CalculiX
 understand differently is refused: offsets of shells have opposite signs, one dimension of a circle is its radius or its diameter.
 
 Source: CalculiX CrunchiX User's Manual and Abaqus Keywords Reference Guide, *SOLID, *SHELL, *BEAM and *BEAM GENERAL
@@ -78,6 +79,9 @@ class Sections:
                         given.line, f"*{given.keyword}: set '{name}' has {' and '.join(sorted(kinds))} elements; split it"
                     )
                 sections[name] = self._section(reading, given, structural.pop(), materials)
+                orientation = ""  # that of the section
+            if "NODAL THICKNESS" in given.options and sections.get(name, {}).get("kind") != "shell":
+                raise error_at(given.line, f"*{given.keyword}, NODAL THICKNESS is supported for shells of one isotropic material")
             declared[name] = materials.declared(material, orientation)
         return sections, declared
 
@@ -109,7 +113,7 @@ class Sections:
         thickness = reals(*given.rows[0])[0]
         _refuse_offset(given)
         orientation = given.options.get("ORIENTATION", "")
-        if orientation:
+        if orientation and materials.kind(given.options.get("MATERIAL", "")) not in ("", "isotropic"):
             axis = _first_axis(given, materials, orientation)
             return {"kind": "laminate", "plies": [[thickness, 0.0]], "orientation": axis}
         found = {"kind": "shell", "thickness": thickness}
@@ -138,8 +142,12 @@ class Sections:
                 raise error_at(where, "plies have different orientations, which are not supported; use LaminateSection")
             plies.append([real(where, row[0]), 0.0])
             own.append(row[2])
+            if base and not row[3] and "ORIENTATION" not in given.options and materials.kind(row[2]) not in ("", "isotropic"):
+                raise error_at(where, f"ply of {row[2]} has no orientation, but others have; give it one")
         if not plies:
             raise error_at(given.line, f"*{given.keyword}, COMPOSITE has no plies")
+        if "SYMMETRIC" in given.options:
+            plies, own = plies + plies[::-1], own + own[::-1]
         _refuse_offset(given)
         parts = [materials.declared(name, "") for name in own]
         return {"kind": "laminate", "plies": plies, "orientation": axis, "materials": parts}, own[0]
@@ -163,6 +171,10 @@ def _first_axis(given: Given, materials: Materials, name: str) -> list[float]:
     axes = materials.orientations.get(name.upper())
     if axes is None:
         raise error_at(given.line, f"*{given.keyword}: orientation '{name}' is not defined, or not rectangular")
+    if materials.turns[name.upper()] != (3, 0.0):
+        raise error_at(
+            given.line, f"*{given.keyword}: orientation '{name}' has another second line than 3, 0; give shells its points turned"
+        )
     return [float(x) for x in axes[:, 0]]
 
 
@@ -181,7 +193,7 @@ def _beam(given: Given) -> dict[str, Any]:
         raise error_at(given.line, f"*{given.keyword}, SECTION={shape}: {what}, or the section in Python")
     axis = reals(*given.rows[1]) if len(given.rows) > 1 else DEFAULT_AXIS
     sides = (2 * d[0], 2 * d[0]) if key == "PIPE" else (d[0], d[1])
-    offset = [real(given.line, given.options.get(f"OFFSET{k + 1}", "0")) * side for k, side in enumerate(sides)]
+    offset = [-real(given.line, given.options.get(f"OFFSET{k + 1}", "0")) * side for k, side in enumerate(sides)]
     return {**section, "orientation": [*axis, 0.0, 0.0][:3], "offset": offset}
 
 

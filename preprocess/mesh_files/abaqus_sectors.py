@@ -61,7 +61,7 @@ def _elements(reading: Reading, sector: Sector) -> list[int]:
     return [n for n in dict.fromkeys(reading.element_sets[chosen]) if n in reading.elements]
 
 
-def _side(reading: Reading, sector: Sector, name: str, outer: Mapping[int, set[int]]) -> list[int]:
+def _side(reading: Reading, sector: Sector, name: str, outer: Mapping[int, list[list[int]]]) -> list[int]:
     chosen = same_name(reading.surfaces, name)
     if chosen is None:
         raise InputError(f"{sector.line}: *TIE is of surface '{name}', which does not exist")

@@ -28,8 +28,8 @@ def same_name(sets: Mapping[str, object], name: str) -> str | None:
     return name if name in sets else next((key for key in sets if key.upper() == name.upper()), None)
 
 
-def outer_faces(reading: Reading) -> dict[int, set[int]]:
-    """Node numbers on the outer faces of each solid element."""
+def outer_faces(reading: Reading) -> dict[int, list[list[int]]]:
+    """Node numbers of the outer faces of each solid element, of each face as its element orders them."""
     names = {element.meshio_name: element.name for element in ELEMENTS.values()}
     tables: dict[str, list[list[int]]] = {}
     ids: dict[str, list[int]] = {}
@@ -39,24 +39,33 @@ def outer_faces(reading: Reading) -> dict[int, set[int]]:
             ids.setdefault(names[kind], []).append(number)
     if not tables:
         return {}
-    numbers, flat = np.unique(np.concatenate([np.ravel(table) for table in tables.values()]), return_inverse=True)
+    _, flat = np.unique(np.concatenate([np.ravel(table) for table in tables.values()]), return_inverse=True)
     ends = np.cumsum([np.size(table) for table in tables.values()])[:-1]
     faces = all_faces({k: part.reshape(len(ids[k]), -1) for k, part in zip(tables, np.split(flat.ravel(), ends))})
+    shapes = [shape for name in tables for shape in ELEMENTS[name].faces]
     outer = np.flatnonzero(faces.count[faces.group] == 1)
     owners = np.concatenate(list(ids.values()))[faces.element[outer]]
-    found: dict[int, set[int]] = {}
-    for owner, nodes in zip(owners.tolist(), faces.nodes[outer].tolist()):
-        found.setdefault(owner, set()).update(numbers[[n for n in nodes if n >= 0]].tolist())
+    found: dict[int, list[list[int]]] = {}
+    for owner, table, face in zip(owners.tolist(), faces.table[outer].tolist(), faces.face[outer].tolist()):
+        nodes = reading.elements[owner][1]
+        found.setdefault(owner, []).append([nodes[n] for n in shapes[table].nodes[face].tolist()])
     return found
 
 
-def surface_nodes(path: Path, reading: Reading, name: str, outer: Mapping[int, set[int]]) -> Iterator[int]:
-    """Node numbers of a surface; outer: nodes of the outer faces of each solid element."""
-    for item, face in reading.surfaces[name]:
-        if name in reading.node_surfaces:
+def surface_nodes(path: Path, reading: Reading, name: str, outer: Mapping[int, list[list[int]]]) -> Iterator[int]:
+    """Node numbers of a surface; outer: the outer faces of each solid element."""
+    if name in reading.node_surfaces:
+        for item, _ in reading.surfaces[name]:
             chosen = same_name(reading.node_sets, item)
             yield from reading.node_sets[chosen] if chosen else [int(item)] if item.isdigit() else []
-            continue
+        return
+    for face in surface_faces(path, reading, name, outer):
+        yield from face
+
+
+def surface_faces(path: Path, reading: Reading, name: str, outer: Mapping[int, list[list[int]]]) -> Iterator[list[int]]:
+    """Node numbers of each face of a surface of elements, corners first."""
+    for item, face in reading.surfaces[name]:
         chosen = same_name(reading.element_sets, item)
         numbers = reading.element_sets[chosen] if chosen else [int(item)] if item.isdigit() else []
         if not numbers:
@@ -65,9 +74,9 @@ def surface_nodes(path: Path, reading: Reading, name: str, outer: Mapping[int, s
             if not face and number in outer:
                 yield from outer[number]
             elif reading.elements.get(number, ("",))[0] in STRUCTURES and face in WHOLE:
-                yield from reading.elements[number][1]
+                yield reading.elements[number][1]
             elif face or number not in reading.elements:
-                yield from _face_nodes(path, reading, name, (number, face))
+                yield _face_nodes(path, reading, name, (number, face))
 
 
 def _face_nodes(path: Path, reading: Reading, name: str, side: tuple[int, str]) -> list[int]:
