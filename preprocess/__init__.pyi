@@ -1,4 +1,5 @@
 from .body.build import reduce as reduce
+from .body.divided import reduce_divided as reduce_divided
 from .body.families import aligned as aligned
 from .body.families import body_derivatives as body_derivatives
 from .body.families import with_shapes as with_shapes

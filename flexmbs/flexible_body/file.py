@@ -23,6 +23,7 @@ from flexmbs.flexible_body.stress import StressModes
 
 GENERATOR = f"flexmbs {__version__}"
 FORMAT = "flexmbs-flexible-body/1"
+DIVIDED = "flexmbs-flexible-body/1 in pieces"
 UNITS = "m kg s rad N"
 MAX_MODES = 2000
 
@@ -160,6 +161,8 @@ def fill(file: h5py.Group, data: FlexibleBodyData) -> None:
 def body(file: h5py.Group, make: type[D], with_surface: bool = True) -> D:
     """Read the body in a group; every item is checked before it is read. Raises InputError."""
     header = attributes(file)
+    if header.get("format") == DIVIDED:
+        raise InputError("is a divided body, of several pieces: models and `preprocess inspect` read it")
     if header.get("format") != FORMAT:
         raise InputError(f"format: is {header.get('format', 'missing')!r}; this version reads {FORMAT!r}")
     found = dict(datasets(file))

@@ -38,7 +38,8 @@ class _Seen(NamedTuple):
 
 
 class KeptBodies:
-    """Bodies by the digest of their file, within ``bodies`` and ``size`` bytes; ``load(path, read)`` gives one."""
+    """Bodies by the digest of their file and, of divided ones, the piece, within ``bodies`` and ``size`` bytes; ``load(path,
+    read)`` gives one."""
 
     def __init__(self, bodies: int = BODIES, size: int = BYTES) -> None:
         self.bodies, self.size = bodies, size
@@ -50,14 +51,16 @@ class KeptBodies:
     def __len__(self) -> int:
         return len(self._data)
 
-    def load(self, path: str | Path, read: Callable[[str | Path], FlexibleBodyData]) -> FlexibleBodyData:
-        """The body in the file ``path``: the cached one if the contents are the same, else ``read(path)``."""
-        before = self._digest(path)
+    def load(
+        self, path: str | Path, read: Callable[[str | Path], FlexibleBodyData], piece: int | None = None
+    ) -> FlexibleBodyData:
+        """The body in the file ``path``, or its ``piece``: the cached one if the contents are the same, else ``read(path)``."""
+        before = self._key(path, piece)
         with self._lock:
             alone = self._reading.setdefault(before, threading.Lock()) if before else threading.Lock()
         with alone:  # threads that want the same body wait for the one that reads it
             try:
-                return self._kept(before) or self._read(path, before, read)
+                return self._kept(before) or self._read(path, before, read, piece)
             finally:
                 with self._lock:
                     self._reading.pop(before, None)
@@ -70,11 +73,18 @@ class KeptBodies:
                 self._data.move_to_end(digest)
         return None if kept is None else kept[0]
 
-    def _read(self, path: str | Path, before: str, read: Callable[[str | Path], FlexibleBodyData]) -> FlexibleBodyData:
+    def _key(self, path: str | Path, piece: int | None) -> str:
+        """Digest of the file and number of the piece, or "" if it cannot be read."""
+        digest = self._digest(path)
+        return f"{digest} {piece}" if digest and piece else digest
+
+    def _read(
+        self, path: str | Path, before: str, read: Callable[[str | Path], FlexibleBodyData], piece: int | None
+    ) -> FlexibleBodyData:
         """The body read anew, cached if the file had the same digest before and after."""
         data = read(path)
         size = sum(_size(array) for array in _arrays(data))
-        if before and size <= self.size and self._digest(path) == before:
+        if before and size <= self.size and self._key(path, piece) == before:
             for array in _arrays(data):
                 array.flags.writeable = False
             with self._lock:

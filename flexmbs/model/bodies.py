@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, ValidationInfo, model_validator
 
 from flexmbs.declaration import Declaration, NestedError, Problem, shown
 from flexmbs.errors import InputError
+from flexmbs.flexible_body.divided import DividedBodyData, FrameNames, frames_in_file, load_piece
 from flexmbs.flexible_body.kept import KEPT
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.fields import (
@@ -217,9 +218,15 @@ def _file(value: object) -> str | None:
     return str(value)
 
 
-def _data(value: object) -> FlexibleBodyData | None:
-    if value is not None and not isinstance(value, FlexibleBodyData):
+def _data(value: object) -> FlexibleBodyData | DividedBodyData | None:
+    if value is not None and not isinstance(value, (FlexibleBodyData, DividedBodyData)):
         raise ValueError(f"must be a FlexibleBodyData, not {shown(value)}")
+    return value
+
+
+def _piece(value: object) -> int | None:
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+        raise ValueError(f"must be the number of a piece, from 1, not {shown(value)}")
     return value
 
 
@@ -227,7 +234,8 @@ class FlexibleBody(Body, kind="flexible"):
     """A flexible body from its file or from ``data`` in memory; its frames are those of the data.
 
     Data that fail their own checks (mass, Gram matrix, M(q = 0), K_ff) are rejected unless ``allow_unverified``; then every run
-    issues a warning.
+    issues a warning. A divided body, of several pieces, becomes a body ``name[1]``, ``name[2]``, … for each piece and the `Fixed`
+    joints of its cuts when it is added to a model; its frames remain those of one body.
     Source: docs/theory.md, section 4.
 
     Parameters
@@ -235,7 +243,9 @@ class FlexibleBody(Body, kind="flexible"):
     file : path or None
         HDF5 file of the flexible body.
     data : FlexibleBodyData or None
-        Data in memory, instead of a file.
+        Data in memory, also of a divided body, instead of a file.
+    piece : int or None
+        Number of the piece of a divided body, from 1; ``model.add`` gives it.
     damping : float, floats or None
         Modal damping ratios instead of those of the data, one number or one per mode.
     qf0 : floats or None
@@ -262,6 +272,7 @@ class FlexibleBody(Body, kind="flexible"):
 
     file: Annotated[str | None, BeforeValidator(_file)] = dataclasses.field(default=None, kw_only=False)
     data: Annotated[Any, BeforeValidator(_data)] = None
+    piece: Annotated[Any, BeforeValidator(_piece)] = None
     damping: Damping = None
     qf0: OptionalVector = None
     qf_dot0: OptionalVector = None
@@ -285,12 +296,31 @@ class FlexibleBody(Body, kind="flexible"):
         data = self._whole()
         return data if self.stiffening or data.geometric is None else dataclasses.replace(data, geometric=None)
 
+    def frames_by_piece(self) -> FrameNames | None:
+        """Names of the frames of each piece of a divided body; None for others, and for a file that cannot be read yet."""
+        if self.data is not None:
+            return self.data.frames_by_piece if isinstance(self.data, DividedBodyData) else None
+        return frames_in_file(str(self.file))
+
+    def frame_names(self) -> tuple[str, ...]:
+        """Names of the frames, of a piece its own; none for a file that cannot be read yet."""
+        if self.data is not None:
+            return tuple(self.data.frames)
+        found = self.frames_by_piece() if self.piece else None
+        return found[self.piece - 1] if found and self.piece <= len(found) else ()
+
     def _whole(self) -> FlexibleBodyData:
+        if isinstance(self.data, DividedBodyData):
+            raise InputError(
+                f"bodies.{self.name}.data: is a divided body, which model.add takes in pieces; use a body in one piece"
+            )
         return self.data if self.data is not None else self._read()  # type: ignore[no-any-return]
 
     def _read(self) -> FlexibleBodyData:
         assert self.file is not None
         try:
+            if self.piece is not None:
+                return KEPT.load(self.file, lambda path: load_piece(path, self.piece), self.piece)
             return KEPT.load(self.file, FlexibleBodyData.load)
         except InputError as error:
             raise InputError(*(f"bodies.{self.name}.file: {problem}" for problem in error.problems)) from None
@@ -317,7 +347,7 @@ class FlexibleBody(Body, kind="flexible"):
 
     def _identity(self) -> tuple[object, ...]:
         path = None if self.file is None else str(Path(self.file).resolve())
-        return (self.name, path, id(self.data), self.damping, self.qf0, self.qf_dot0, self.stiffening)
+        return (self.name, path, id(self.data), self.piece, self.damping, self.qf0, self.qf_dot0, self.stiffening)
 
     def __eq__(self, other: object) -> bool:
         """Same values; files by their resolved path, data in memory by identity."""

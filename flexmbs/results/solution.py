@@ -12,6 +12,7 @@ from flexmbs.declaration import close_names, shown
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.stress import StressModes
+from flexmbs.model.divided import on_piece
 from flexmbs.model.fields import number
 from flexmbs.model.frames import FrameRef, frame_ref
 from flexmbs.model.model import ModelData
@@ -200,7 +201,7 @@ class SolutionData:
     def frame(self, name: str | FrameRef) -> FrameView:
         """Motion of the frame ``body/frame``, or of a body frame or the ground. Raises InputError for an unknown name."""
         try:
-            ref = frame_ref(name)
+            ref = on_piece(frame_ref(name), self.model.bodies)
         except ValueError as error:
             raise InputError(f"frame: {error}") from None
         if ref not in self.compiled.frames:

@@ -113,7 +113,7 @@ def reduce(
     )
     steps = _Steps(progress)
     steps("assemble", 0.0)
-    fe = _model(part, material)
+    fe = model_of(part, material)
     if fe.held:
         raise InputError("part: was assembled with held=True; a body must be free to move: assemble it without")
     bound = bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms)
@@ -258,7 +258,8 @@ def _factor_facts(statics: InterfaceStatics, keep: str | os.PathLike[str] | None
     return {} if keep is None else {"factor": f"{'read from' if statics.read else 'written to'} {os.fspath(keep)}"}
 
 
-def _model(part: Mesh | FEModel, material: Materials | None) -> FEModel:
+def model_of(part: Mesh | FEModel, material: Materials | None) -> FEModel:
+    """The finite-element model of a part: assembled from a mesh, or the given one. Raises InputError."""
     instance(part, (Mesh, FEModel), "part", "a Mesh or an FEModel, see read_mesh and assemble")
     if isinstance(part, FEModel):
         if material is not None:

@@ -55,6 +55,6 @@ def _digest(fe: FEModel, bound: Sequence[BoundInterface], method: Reduction, ref
     digest = hashlib.sha256(f"{method!r} {reference!r} {[(b.name, b.kind) for b in bound]}".encode())
     matrices = [fe.K, fe.m] + ([] if fe.constraints.T is None else [fe.constraints.T])
     arrays = [fe.nodes, *(array for A in matrices for array in (A.data, A.indices, A.indptr))]
-    for array in arrays + [a for b in bound for a in (b.nodes, b.position, b.axes, b.weights)]:
+    for array in arrays + [a for b in bound for a in (b.nodes, b.position, b.axes, b.weighted)]:
         digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()

@@ -11,6 +11,7 @@ from flexmbs.errors import InputError
 from flexmbs.files.inputs import opened
 
 if TYPE_CHECKING:
+    from flexmbs.flexible_body.divided import DividedBodyData
     from flexmbs.flexible_body.parts import FloatArray
     from flexmbs.flexible_body.record import FlexibleBodyData
     from preprocess.fe.model import FEModel
@@ -23,6 +24,7 @@ HDF5 = b"\x89HDF\r\n\x1a\n"
 def inspect(path: Path, *, unit: str | None, as_json: bool) -> int:
     """Print the content of a flexible body, a mesh or a file of another program; exit code 0 if all checks hold, else 2. Raises
     InputError."""
+    from flexmbs.flexible_body.divided import DividedBodyData, frames_in_file
     from flexmbs.flexible_body.record import FlexibleBodyData
     from preprocess.formats.importers import FORMATS, read
     from preprocess.mesh_files.readers import READERS
@@ -30,6 +32,8 @@ def inspect(path: Path, *, unit: str | None, as_json: bool) -> int:
     suffix, start = path.suffix.lower(), _start(path)
     if suffix in READERS and start != HDF5:
         return _inspect_mesh(path, unit, as_json)
+    if start == HDF5 and frames_in_file(path):
+        return _inspect_pieces(DividedBodyData.load(path), as_json)
     if not any(suffix in importer.suffixes for importer in FORMATS.values()):
         return _inspect_body(FlexibleBodyData.load(path), as_json)
     part, report = read(path)
@@ -44,6 +48,24 @@ def _start(path: Path) -> bytes:
             return file.read(len(HDF5))
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _inspect_pieces(data: DividedBodyData, as_json: bool) -> int:
+    """The pieces of a divided body."""
+    checks = [piece.validate() for piece in data.pieces]
+    if as_json:
+        pieces = [body_facts(piece) | {"sound": found.ok} for piece, found in zip(data.pieces, checks)]
+        put_json({"name": data.name, "mass": data.mass, "frames": list(data.frames), "pieces": pieces})
+    else:
+        put(described_pieces(data))
+        put("\n".join(map(str, checks)))
+    return 0 if all(found.ok for found in checks) else InputError.exit_code
+
+
+def described_pieces(data: DividedBodyData) -> str:
+    """A divided body in lines of text, piece by piece."""
+    head = f"{data.name}: {data.mass:.6g} kg in {len(data.pieces)} pieces; frames {', '.join(data.frames)}"
+    return "\n".join([head, *map(described, data.pieces)])
 
 
 def _inspect_body(data: FlexibleBodyData, as_json: bool) -> int:

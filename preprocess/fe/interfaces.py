@@ -34,8 +34,8 @@ class BoundInterface:
     """Interface on a given mesh: node rows (n,), frame position (3,) and axes (3, 3).
 
     ``drives_nodes``: the nodes follow the frame (rigid), otherwise the frame follows the nodes (averaged).
-    blocks (b,): translations of the nodes and, behind them, the rotations that are coupled; rigid_motion (b, 3, 6): their motion
-    with the frame; weights (b,): of least squares.
+    blocks (b,): translations of the nodes and, behind them, the rotations that are coupled; rigid_motion T (b, 3, 6): their
+    motion with the frame; weights (b,): of least squares; weighted (b, 3, 6): the product W T of these.
     """
 
     name: str
@@ -47,6 +47,7 @@ class BoundInterface:
     blocks: IntArray
     rigid_motion: FloatArray
     weights: FloatArray
+    weighted: FloatArray
 
     @property
     def dofs(self) -> IntArray:
@@ -59,8 +60,8 @@ class BoundInterface:
 
         Source: MSC Nastran, Quick Reference Guide, RBE3.
         """
-        T, w = self.rigid_motion.reshape(-1, 6), np.repeat(self.weights, 3)
-        return np.asarray(np.linalg.solve((T.T * w) @ T, T.T * w))
+        T, WT = self.rigid_motion.reshape(-1, 6), self.weighted.reshape(-1, 6)
+        return np.asarray(np.linalg.solve(WT.T @ T, WT.T))
 
 
 @checked_arguments
@@ -114,7 +115,8 @@ class Interface(ABC):
         motion = np.concatenate([rigid_motion(arm), turn])
         size = float(np.linalg.norm(arm, axis=1).mean()) or 1.0
         weights = np.concatenate([weights, weights[np.isin(rows, turned)] * size**2])
-        return BoundInterface(name, self.kind, drives, rows, position, axes, blocks, motion, weights)
+        weighted = weights[:, None, None] * motion
+        return BoundInterface(name, self.kind, drives, rows, position, axes, blocks, motion, weights, weighted)
 
     def _turned(self, points: FloatArray, rows: IntArray, freedoms: Freedoms) -> IntArray:
         """Nodes whose rotation is coupled: of a rigid interface all that have one, of an averaged interface only if the

@@ -19,6 +19,7 @@ Indices = NDArray[np.int64]
 
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 MOST = 100  # pieces
+CUT = "cut "  # begin of the names of their common node sets
 
 
 @checked_arguments
@@ -159,7 +160,7 @@ def _piece(
             kept.append(block.ids[chosen])
     ids = np.concatenate(kept)
     sets = {name: members for name, nodes in mesh.node_sets.items() if len(members := place[nodes][place[nodes] >= 0])}
-    sets |= {f"cut {n}": place[nodes] for n, (pair, nodes) in enumerate(cuts.items(), 1) if k in pair}
+    sets |= {f"{CUT}{n}": place[nodes] for n, (pair, nodes) in enumerate(cuts.items(), 1) if k in pair}
     regions = {name: members[np.isin(members, ids)] for name, members in mesh.element_sets.items()}
     regions = {name: members for name, members in regions.items() if len(members)}
     own = replace(

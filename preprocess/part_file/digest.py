@@ -13,6 +13,7 @@ from typing import Any
 import flexmbs
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import opened
+from flexmbs.flexible_body.divided import frames_in_file, load_piece
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.mesh_files.include import included_files
 
@@ -54,7 +55,8 @@ def stored_digest(body: Path) -> str | None:
     if not body.is_file():
         return None
     try:
-        return str(FlexibleBodyData.load(body).provenance.get(INPUTS, ""))
+        data = load_piece(body, 1) if frames_in_file(body) else FlexibleBodyData.load(body)
+        return str(data.provenance.get(INPUTS, ""))
     except InputError:
         return None
 

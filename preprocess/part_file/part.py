@@ -30,6 +30,10 @@ position = [0.3, 0.0, 0.0]   # of its centre, the node set "flange"
 kind = "shell"               # thickness, offset; or "tubular", "rectangular", … with the arguments of their classes
 thickness = 0.002
 
+[divide]                     # optional, for parts that bend far: pieces with an axis, or planes with an axis, or sets; and cuts
+pieces = 4
+along = "x"
+
 Instead of mesh, unit and material: [matrices] with the file of another program (format, units, mass, nodes: see `read_model`).
 Further keys: name, fix = ["orientation"], lumped, stiffening, estimate, inertia_loads, allow_large, stress = false or a table,
 [prestress], [formulation].
@@ -46,9 +50,11 @@ from typing import Any, Literal
 
 from flexmbs.declaration import Problem
 from flexmbs.errors import InputError
+from flexmbs.flexible_body.divided import DividedBodyData
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.toml.document import Document
 from preprocess.body.build import reduce
+from preprocess.body.divided import reduce_divided
 from preprocess.body.prestress import Prestress
 from preprocess.body.stress import Stress
 from preprocess.elements.formulation import Formulation
@@ -61,6 +67,7 @@ from preprocess.fe.model import FEModel
 from preprocess.fe.point_mass import PointMass
 from preprocess.fe.section import Section
 from preprocess.formats.importers import read_model
+from preprocess.mesh.divide import divide
 from preprocess.mesh.mesh import Mesh
 from preprocess.mesh_files.read import read_mesh
 from preprocess.part_file.digest import INPUTS, companions, input_digest
@@ -82,6 +89,7 @@ TABLES = (
     "stress",
     "prestress",
     "matrices",
+    "divide",
 )
 
 
@@ -119,10 +127,21 @@ class Matrices:
     nodes: str | None = None
 
 
+@dataclass(frozen=True)
+class Division:
+    """Pieces of a part that bends far: the arguments of `divide`, and the kind of the cuts of `reduce_divided`."""
+
+    pieces: int | None = None
+    along: Literal["x", "y", "z"] | tuple[float, float, float] = "x"
+    planes: float | tuple[float, ...] | None = None
+    sets: tuple[str, ...] | None = None
+    cuts: Literal["averaged", "rigid"] = "averaged"
+
+
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Content of a part file: the arguments of `read_mesh`, `assemble` and `reduce`; ``files``: all files it reads; ``reader``:
-    what made it of its document.
+    """Content of a part file: the arguments of `read_mesh`, `assemble`, `reduce` and `divide`; ``files``: all files it reads;
+    ``reader``: what made it of its document.
 
     Examples
     --------
@@ -159,6 +178,7 @@ class Part:
     formulation: Formulation
     stress: Stress | None
     prestress: Prestress | None
+    division: Division | None
     files: tuple[Path, ...]
     reader: Callable[[Document], Part] = field(repr=False)
 
@@ -203,8 +223,10 @@ class Part:
     ) -> FlexibleBodyData:
         """Flexible body; its provenance names the part file and the digest of the inputs. The arguments are those of `pp.reduce`.
 
-        Raises InputError, SolverError.
+        Raises InputError, also for a divided part, SolverError.
         """
+        if self.division is not None:
+            raise InputError(f"{self.document.path}: divide: the part is in pieces; this takes one piece only, omit [divide]")
         began = time.perf_counter()
         if progress is not None:
             progress("read and assemble", 0.0)
@@ -222,6 +244,30 @@ class Part:
             )  # fmt: skip
         return replace(data, provenance={**origin, **data.provenance, INPUTS: self.digest()})
 
+    def reduce_divided(self, *, allow_large: bool = False, progress: Progress | None = None) -> DividedBodyData:
+        """Divided flexible body of a part with pieces; the provenance of each piece names the part file and the digest of the
+        inputs. Raises InputError, SolverError."""
+        if self.division is None:
+            raise InputError(f"{self.document.path}: divide: is missing; give the number of pieces, planes or element sets")
+        division, options = self.division, self.options
+        mesh, large = self.read_mesh(), allow_large or options.allow_large
+        with self.located():
+            meshes = divide(mesh, pieces=division.pieces, along=division.along, planes=division.planes, sets=division.sets)
+            models = [
+                assemble(
+                    each, _within(self.material, each), formulation=self.formulation, sections=_within(self.sections, each),
+                    lumped=options.lumped, allow_large=large,
+                )
+                for each in meshes
+            ]  # fmt: skip
+            data = reduce_divided(
+                models, interfaces=self.interfaces, reference=options.reference, cuts=division.cuts, method=self.method,
+                damping=options.damping, stiffening=options.stiffening, stress=self.stress, name=options.name,
+                estimate=options.estimate, inertia_loads=options.inertia_loads, progress=progress,
+            )  # fmt: skip
+        origin = {"part file": str(self.document.path), INPUTS: self.digest()}
+        return replace(data, pieces=tuple(replace(each, provenance={**each.provenance, **origin}) for each in data.pieces))
+
     def digest(self) -> str:
         """SHA-256 of all inputs, to detect an unchanged part. Raises InputError."""
         beside = () if self.matrices is None else companions(Path(self.matrices.file))
@@ -237,6 +283,11 @@ class Part:
             others = [str(problem) for problem in problems if not problem.path]
             found = [problem for problem in problems if problem.path]
             raise InputError(*others, *(self.document.refusal(found).problems if found else ())) from None
+
+
+def _within(given: Any, mesh: Mesh) -> Any:
+    """Of what is given by element set, that of the sets of a piece; one for all as it is."""
+    return {name: each for name, each in given.items() if name in mesh.element_sets} if isinstance(given, Mapping) else given
 
 
 def _of_key(problem: str, table: Mapping[str, Any]) -> Problem:

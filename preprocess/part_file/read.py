@@ -20,7 +20,7 @@ from preprocess.fe.point_mass import PointMass
 from preprocess.fe.section import Section
 from preprocess.fe.sections import SECTIONS
 from preprocess.inputs.arguments import checked_arguments
-from preprocess.part_file.part import FORMAT, OPTIONS, TABLES, Matrices, Options, Part
+from preprocess.part_file.part import FORMAT, OPTIONS, TABLES, Division, Matrices, Options, Part
 from preprocess.part_file.records import Files, as_table, key_problems, problem_at, read_kind, read_record
 from preprocess.part_file.regions import read_connection, read_interface, read_with_region
 from preprocess.reduction import REDUCTIONS, CraigBampton, Reduction
@@ -38,6 +38,8 @@ OF_MESH = (
     "structural",
     "formulation",
 )
+
+WHOLE = ("matrices", "connections", "point_masses", "prestress", "band", "tolerance")  # not with [divide]
 
 
 @checked_arguments
@@ -95,6 +97,7 @@ def part_of(document: Document, *, allow_outside: bool) -> Part:
         connections=named("connections", read_connection) if "connections" in table else {},
         formulation=one("formulation", table.get("formulation", {}), _formulation),
         prestress=one("prestress", table["prestress"], _prestress) if "prestress" in table else None,
+        division=one("divide", table["divide"], _division) if "divide" in table else None,
         stress=one("stress", table.get("stress", True), _stress),
         files=tuple(files.used),
         reader=functools.partial(part_of, allow_outside=allow_outside),
@@ -105,7 +108,9 @@ def part_of(document: Document, *, allow_outside: bool) -> Part:
 
 
 def _source_problems(table: Mapping[str, Any]) -> list[Problem]:
-    """Problems of the source: either a mesh with unit and materials, or matrices."""
+    """Problems of the source: either a mesh with unit and materials, or matrices; a divided part has a mesh only."""
+    if "divide" in table and (given := [key for key in WHOLE if key in table]):
+        return [Problem((key,), "is not available for a part in pieces; omit it with [divide]") for key in given]
     if "matrices" in table:
         return [Problem((key,), "belongs to a mesh; omit it with [matrices]") for key in OF_MESH if key in table]
     problems = [Problem((key,), "is missing") for key in ("mesh", "unit") if key not in table]
@@ -183,6 +188,10 @@ def _point_mass(given: Any, files: Files) -> PointMass:
 
 def _prestress(given: Any, files: Files) -> Prestress:
     return read_record(Prestress, as_table(given), files)
+
+
+def _division(given: Any, files: Files) -> Division:
+    return read_record(Division, as_table(given), files)
 
 
 def _formulation(given: Any, files: Files) -> Formulation:

@@ -15,7 +15,7 @@ from preprocess.fe.material import MATERIALS
 from preprocess.fe.point_mass import PointMass
 from preprocess.fe.sections import SECTIONS
 from preprocess.mesh.node_regions import Plane
-from preprocess.part_file.part import FORMAT, Matrices, Options
+from preprocess.part_file.part import FORMAT, Division, Matrices, Options
 from preprocess.part_file.records import field_names, is_array, required_names, type_adapter
 from preprocess.reduction import REDUCTIONS
 
@@ -37,7 +37,7 @@ def part_schema() -> Schema:
         "formulation": record(Formulation), "stress": {"anyOf": [{"type": "boolean"}, record(Stress)]},
         "section": one_of_kinds(SECTIONS, "shell"), "sections": _named(one_of_kinds(SECTIONS, "shell")),
         "connections": _named(one_of_kinds(CONNECTIONS, "rigid-spider", region)),
-        "prestress": record(Prestress), "matrices": record(Matrices),
+        "prestress": record(Prestress), "matrices": record(Matrices), "divide": record(Division),
     }  # fmt: skip
     return {
         "$schema": DRAFT, "title": "Part of flexmbs", "type": "object", "additionalProperties": False,

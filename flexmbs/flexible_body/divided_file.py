@@ -1,0 +1,85 @@
+"""HDF5 file of a divided body: a group for each piece, each as the file of a flexible body."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import h5py
+
+from flexmbs.errors import InputError
+from flexmbs.files.plain_hdf5 import attributes, read_whole, set_text, write_whole
+from flexmbs.flexible_body.file import DIVIDED, GENERATOR, body, fill
+from flexmbs.flexible_body.record import FlexibleBodyData
+
+if TYPE_CHECKING:
+    from flexmbs.flexible_body.divided import DividedBodyData, FrameNames
+
+MOST = 100  # pieces
+ORIGIN = "flexmbs preprocess"
+
+
+def write(data: DividedBodyData, path: str | os.PathLike[str]) -> None:
+    """Write ``data`` to the file ``path``, atomically. Raises MachineError."""
+
+    def fill_file(file: h5py.File) -> None:
+        for key, text in {"format": DIVIDED, "name": data.name, "generator": GENERATOR}.items():
+            set_text(file, key, text)
+        for k, piece in enumerate(data.pieces, 1):
+            fill(file.create_group(str(k), track_order=True), piece)
+
+    write_whole(path, fill_file)
+
+
+def read(path: str | os.PathLike[str], make: type[DividedBodyData]) -> DividedBodyData:
+    """The body in the file ``path``. Raises InputError naming the file and the item."""
+
+    def whole(file: h5py.File) -> DividedBodyData:
+        groups = _groups(file)
+        return make(str(attributes(file)["name"]), tuple(_piece(file, k) for k in range(1, len(groups) + 1)))
+
+    return read_whole(path, whole, ORIGIN)
+
+
+def read_piece(path: str | os.PathLike[str], number: int) -> FlexibleBodyData:
+    """One piece, numbered from 1, of the body in the file ``path``. Raises InputError."""
+
+    def one(file: h5py.File) -> FlexibleBodyData:
+        count = len(_groups(file))
+        if not 1 <= number <= count:
+            raise InputError(f"piece: is {number}; the body has {count} pieces")
+        return _piece(file, number)
+
+    return read_whole(path, one, ORIGIN)
+
+
+def frames_of_pieces(path: str | os.PathLike[str]) -> FrameNames | None:
+    """Names of the frames of each piece; None unless the file holds a divided body. Raises InputError for a damaged one."""
+
+    def names(file: h5py.File) -> FrameNames | None:
+        if "format" not in file.attrs or attributes(file).get("format") != DIVIDED:
+            return None
+        return tuple(tuple(group["frames"]) for group in _groups(file))
+
+    return read_whole(path, names, ORIGIN)
+
+
+def _groups(file: h5py.File) -> list[h5py.Group]:
+    """The groups of the pieces. Raises InputError."""
+    header = attributes(file)
+    if header.get("format") != DIVIDED:
+        raise InputError(f"format: is {header.get('format', 'missing')!r}; a divided body has {DIVIDED!r}")
+    wanted = [str(k) for k in range(1, len(file) + 1)]
+    if sorted(file) != sorted(wanted) or not 2 <= len(wanted) <= MOST or "name" not in header:
+        raise InputError(f"{', '.join(list(file)[:5])}: are not the pieces 1, 2, … of a divided body; write the file again")
+    links = [file.get(key, getlink=True) for key in wanted]
+    if not all(isinstance(link, h5py.HardLink) and isinstance(file[key], h5py.Group) for key, link in zip(wanted, links)):
+        raise InputError("a piece is not a group of the file itself; write the file again")
+    return [file[key] for key in wanted]
+
+
+def _piece(file: h5py.File, number: int) -> FlexibleBodyData:
+    try:
+        return body(file[str(number)], FlexibleBodyData)
+    except InputError as error:
+        raise InputError(*(f"piece {number}: {problem}" for problem in error.problems)) from None

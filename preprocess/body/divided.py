@@ -1,0 +1,185 @@
+"""From the pieces of a divided mesh to a divided flexible body: `reduce_divided`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from flexmbs.errors import InputError, shown
+from flexmbs.flexible_body.divided import DividedBodyData
+from flexmbs.flexible_body.record import FlexibleBodyData
+from preprocess.body.build import model_of, reduce
+from preprocess.body.damping import Damping
+from preprocess.body.provenance import default_name
+from preprocess.body.stress import SURFACE_STRESS, Stress
+from preprocess.fe.element_groups import Materials
+from preprocess.fe.face_average import FaceAveraged
+from preprocess.fe.interfaces import Interface, Rigid
+from preprocess.fe.model import FEModel
+from preprocess.inputs.arguments import checked_arguments, instance
+from preprocess.mesh.divide import CUT
+from preprocess.mesh.face_mass import face_mass
+from preprocess.mesh.mesh import Mesh
+from preprocess.mesh.node_regions import region_of
+from preprocess.reduction import Progress, Reduction
+
+CUTS = ("averaged", "rigid")
+
+
+@checked_arguments
+def reduce_divided(
+    pieces: Sequence[Mesh | FEModel],
+    material: Materials | None = None,
+    *,
+    interfaces: Mapping[str, Interface],
+    reference: str,
+    cuts: str = "averaged",
+    method: Reduction | None = None,
+    damping: Damping = 0.0,
+    stiffening: bool = True,
+    stress: Stress | None = SURFACE_STRESS,
+    name: str | None = None,
+    estimate: bool = True,
+    inertia_loads: bool = False,
+    progress: Progress | None = None,
+) -> DividedBodyData:
+    """Reduced flexible body of several pieces, each with a floating frame of its own, for parts that bend far.
+
+    pieces: meshes from `divide`, or finite-element models assembled from them.  material: of the meshes, one or by element set.
+    interfaces: of the whole part, by name; each in one piece, off the cuts.  reference: the interface to whose frame the
+    body frame is attached; its piece is the first, those of the others are attached to their cuts towards it.
+    cuts: "averaged" transmits forces and moments as tractions that are linear over the cut and lets it contract and warp; "rigid"
+    holds the cut as it is.
+    method, damping, stiffening, stress, estimate, inertia_loads, progress: of each piece, as in `reduce`; no damping by mode.
+    name: of the body.
+    Raises InputError, also for interfaces that a cut divides, and for averaged cuts through other than solid elements.
+    Source: Shabana, Dynamics of Multibody Systems (2020), section 6.5 (substructuring for large deformation).
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> pieces = pp.divide(pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pieces=2)
+    >>> steel, ends = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0), {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
+    >>> bar = pp.reduce_divided(pieces, steel, interfaces=ends, reference="root")
+    >>> bar.frames, [list(piece.frames) for piece in bar.pieces], round(bar.mass, 6)
+    (('root', 'tip'), [['root', 'cut 1'], ['tip', 'cut 1']], 1.256)
+    """
+    if cuts not in CUTS:
+        raise InputError(f"cuts: is {shown(cuts)}; give one of: {', '.join(CUTS)}")
+    if isinstance(damping, Sequence) or np.ndim(damping):  # type: ignore[arg-type]
+        raise InputError("damping: the pieces have different modes; give one ratio or a function of the frequency")
+    models = _models(pieces, material)
+    plan = _plan(models, instance(interfaces, Mapping, "interfaces", "Rigid or Averaged by name"), reference)
+    found: list[FlexibleBodyData] = []
+    whole = name or default_name(models[0]).partition(", piece ")[0]
+    for k, (fe, own, root) in enumerate(plan):
+        at = {cut: _at_cut(fe, cut, cuts) for cut in fe.node_sets if cut.startswith(CUT)}
+        try:
+            made = reduce(
+                fe, interfaces={**own, **at}, method=method, reference=root, damping=damping, stiffening=stiffening,
+                stress=stress, name=f"{whole}, piece {k + 1}", estimate=estimate, inertia_loads=inertia_loads,
+                progress=_within(progress, k, len(plan)),
+            )  # fmt: skip
+        except InputError as error:
+            raise InputError(*(f"{problem} ({fe.source})" for problem in error.problems)) from None
+        found.append(made)
+    return DividedBodyData(whole, tuple(found))
+
+
+class _Planned(NamedTuple):
+    """A piece with its interfaces besides the cuts, and the one to which its frame is attached."""
+
+    fe: FEModel
+    interfaces: Mapping[str, Interface]
+    reference: str
+
+
+def _models(pieces: Any, material: Materials | None) -> list[FEModel]:
+    """Finite-element models of the pieces, each with the materials of its element sets. Raises InputError."""
+    if not isinstance(pieces, Sequence) or len(pieces) < 2:
+        raise InputError("pieces: give two meshes or more, from pp.divide")
+    for piece in pieces:
+        instance(piece, (Mesh, FEModel), "pieces", "meshes from pp.divide")
+    meshes = [piece for piece in pieces if isinstance(piece, Mesh)]
+    if not isinstance(material, Mapping):
+        return [model_of(piece, material) for piece in pieces]
+    unknown = [name for name in material if not any(name in mesh.element_sets for mesh in meshes)]
+    if unknown:
+        raise InputError(f"materials: no piece has the element set '{unknown[0]}'")
+    return [model_of(mesh, {name: each for name, each in material.items() if name in mesh.element_sets}) for mesh in meshes]
+
+
+def _plan(models: Sequence[FEModel], interfaces: Mapping[str, Interface], reference: str) -> list[_Planned]:
+    """The pieces from that of the reference on, those next to it before those beyond. Raises InputError."""
+    if not isinstance(reference, str) or reference not in interfaces:
+        raise InputError(f"reference: a divided body has its frame at an interface; give one of: {', '.join(interfaces)}")
+    places: dict[str, int] = {}
+    problems: list[str] = []
+    for name, interface in interfaces.items():
+        try:
+            if str(name).startswith(CUT):
+                raise InputError(f"interfaces.{name}: names that begin with '{CUT}' belong to the cuts; choose another")
+            places[name] = _place(name, interface, models)
+        except InputError as error:
+            problems += error.problems
+    if problems:
+        raise InputError(*problems)
+    roots, queue = {places[reference]: reference}, [places[reference]]
+    for k in queue:
+        for cut, j in _neighbours(models, k):
+            if j not in roots:
+                roots[j] = cut
+                queue.append(j)
+    if len(queue) < len(models):
+        raise InputError(f"pieces: {models[min(set(range(len(models))) - set(queue))].source} is not connected to the others")
+    own = {k: {name: each for name, each in interfaces.items() if places[name] == k} for k in queue}
+    return [_Planned(models[k], own[k], roots[k]) for k in queue]
+
+
+def _neighbours(models: Sequence[FEModel], k: int) -> list[tuple[str, int]]:
+    """(cut, piece) of the pieces that share a cut with piece k."""
+    cuts = [name for name in models[k].node_sets if name.startswith(CUT)]
+    return [(cut, j) for cut in cuts for j, other in enumerate(models) if j != k and cut in other.node_sets]
+
+
+def _place(name: str, interface: Interface, models: Sequence[FEModel]) -> int:
+    """The piece with all nodes of an interface. Raises InputError."""
+    instance(interface, Interface, f"interfaces.{name}", "Rigid or Averaged")
+    region, nodes, problem = region_of(interface.where), {}, ""
+    for k, fe in enumerate(models):
+        try:
+            nodes[k] = set(fe.node_ids[region.rows(fe.nodes, fe.node_sets)].tolist())
+        except InputError as error:
+            problem = error.problems[0]
+    if not nodes:
+        raise InputError(f"interfaces.{name}: {problem}")
+    whole = set().union(*nodes.values())
+    found = [k for k, own in nodes.items() if own == whole]
+    if len(found) != 1:
+        where = ", ".join(str(k + 1) for k in nodes)
+        raise InputError(f"interfaces.{name}: its nodes are in pieces {where}; an interface is in one piece, off the cuts")
+    return found[0]
+
+
+def _at_cut(fe: FEModel, cut: str, kind: str) -> Interface:
+    """The interface at a cut, at the centroid of its faces or, without any, of its nodes. Raises InputError."""
+    rows = np.unique(fe.node_sets[cut])
+    if fe.mesh is None:
+        raise InputError(f"{fe.source}: has no elements; a divided body is made of meshes")
+    m = face_mass(fe.mesh, rows)
+    area = np.asarray(m.sum(axis=1)).ravel()
+    bare = np.diff(m.indptr) == 0
+    if bare.any() and kind == "averaged":
+        raise InputError(
+            f"{fe.source}: {bare.sum()} of {len(rows)} nodes of {cut} are on no face of a solid element there;"
+            " cut along faces of solids, or give cuts='rigid'"
+        )
+    centre = fe.nodes[rows].mean(axis=0) if bare.any() else area @ fe.nodes[rows] / area.sum()
+    return Rigid(cut, position=centre) if kind == "rigid" else FaceAveraged(cut, position=centre, face_mass=m)
+
+
+def _within(progress: Progress | None, k: int, count: int) -> Progress | None:
+    """The progress of piece k as a share of the whole."""
+    return None if progress is None else lambda step, fraction: progress(f"piece {k + 1}: {step}", (k + fraction) / count)

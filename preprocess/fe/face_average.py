@@ -1,0 +1,42 @@
+"""The interface at a cut of a divided part: an average over the cut surface."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from flexmbs.flexible_body.parts import FloatArray
+from preprocess.fe.freedoms import Freedoms
+from preprocess.fe.interfaces import NO_TRIANGLES, Averaged, BoundInterface, IntArray
+from preprocess.inputs.arguments import checked_arguments
+from preprocess.mesh.node_regions import NodeSets
+
+
+@checked_arguments
+@dataclass(frozen=True, eq=False)
+class FaceAveraged(Averaged):
+    """Averaged interface with the mass matrix m = ∫ N Nᵀ dA of a surface as weights: the frame moves as the surface does in the
+    mean, and its loads are tractions t(x) = a + b × x on the surface, with their consistent nodal forces ∫ N t dA.
+
+    Tractions of a tension and of moments about the axes of the surface are those of a slender part, so that a weld at such an
+    interface leaves bending and contraction as they are.
+
+    face_mass (n, n): m, in the order of the node rows.
+    """
+
+    face_mass: sp.csr_matrix = field(kw_only=True)
+
+    def bind(
+        self,
+        name: str,
+        nodes: FloatArray,
+        sets: NodeSets,
+        triangles: IntArray = NO_TRIANGLES,
+        freedoms: Freedoms | None = None,
+    ) -> BoundInterface:
+        bound = super().bind(name, nodes, sets, triangles, freedoms)
+        motion = bound.rigid_motion
+        weighted = np.asarray(self.face_mass @ motion.reshape(len(motion), -1)).reshape(motion.shape)
+        return replace(bound, weights=np.asarray(self.face_mass.sum(axis=1)).ravel(), weighted=weighted)

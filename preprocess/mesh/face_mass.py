@@ -1,0 +1,73 @@
+"""Mass matrix of the faces of solid elements per unit of area density, ∫ N Nᵀ dA."""
+
+import itertools
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from preprocess.elements import ELEMENTS
+from preprocess.elements.element import midpoints, monomials
+from preprocess.elements.quadrature import triangle_6
+from preprocess.mesh.faces import outer_faces
+from preprocess.mesh.mesh import Mesh
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+TRIANGLE = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])
+SQUARE = np.array([[-1.0, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]])
+BIQUADRATIC = tuple((i, j, 0) for i, j in itertools.product(range(3), repeat=2))
+EXPONENTS = {
+    3: ((0, 0, 0), (1, 0, 0), (0, 1, 0)),
+    6: tuple(each for each in BIQUADRATIC if sum(each) <= 2),
+    4: tuple(each for each in BIQUADRATIC if max(each) <= 1),
+    8: tuple(each for each in BIQUADRATIC if sum(each) <= 3),
+    9: BIQUADRATIC,
+}  # of the shape functions on a face, by its number of nodes
+
+
+def face_mass(mesh: Mesh, rows: Indices) -> sp.csr_matrix:
+    """∫ N_a N_b dA (n, n) over the outer faces whose nodes are all among the n node ``rows`` [m²]."""
+    place = np.full(len(mesh.nodes), -1, dtype=np.int64)
+    place[rows] = np.arange(len(rows))
+    solids = {name: block.connectivity for name, block in mesh.blocks.items() if name in ELEMENTS}
+    entries: list[tuple[Array, Indices]] = []
+    for shape, nodes in outer_faces(solids) if solids else ():
+        inside = nodes[(place[nodes] >= 0).all(axis=1)]
+        entries.append((_masses(mesh.nodes[inside], shape.corners), place[inside]))
+    total = sp.csr_matrix((len(rows), len(rows)))
+    for masses, at in entries:
+        k = at.shape[1]
+        i, j = np.repeat(at, k, axis=1).ravel(), np.tile(at, (1, k)).ravel()
+        total = total + sp.csr_matrix((masses.ravel(), (i, j)), shape=total.shape)
+    return total
+
+
+def _masses(x: Array, corners: int) -> Array:
+    """∫ N Nᵀ dA (e, k, k) of faces with node positions (e, k, 3), corners first, then the middles of the sides, then the
+    centre."""
+    k = x.shape[1]
+    points, weights = _rule(corners)
+    exponents = np.array(EXPONENTS[k])
+    to_nodes = np.linalg.inv(monomials(_nodes(corners, k), exponents))
+    N = monomials(points, exponents) @ to_nodes
+    tangents = [np.einsum("qk,ekx->eqx", monomials(points, exponents, axis) @ to_nodes, x) for axis in (0, 1)]
+    area = np.linalg.norm(np.cross(*tangents), axis=-1) * weights
+    return np.asarray(np.einsum("eq,qa,qb->eab", area, N, N))
+
+
+def _nodes(corners: int, k: int) -> Array:
+    """Reference coordinates (k, 3) of the nodes of a face."""
+    vertices = TRIANGLE if corners == 3 else SQUARE
+    sides = [(i, (i + 1) % corners) for i in range(corners)]
+    return np.concatenate([vertices, midpoints(vertices, [*sides, range(corners)])])[:k]
+
+
+def _rule(corners: int) -> tuple[Array, Array]:
+    """Quadrature points (nq, 3) on a face and weights, exact to degree 4."""
+    if corners == 3:
+        rule = triangle_6()
+        return np.column_stack([rule.points, np.zeros(len(rule.points))]), rule.weights
+    x, w = np.polynomial.legendre.leggauss(3)
+    return np.array([(a, b, 0.0) for a in x for b in x]), np.outer(w, w).ravel()

@@ -1,0 +1,177 @@
+"""Divided bodies: averaged cuts leave the part as it is; large bending against the elastica; refusals; part files."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.integrate
+import scipy.optimize
+
+import flexmbs as fm
+import preprocess as pp
+from flexmbs.errors import InputError
+from flexmbs.flexible_body.divided import DividedBodyData
+from preprocess.elements import ELEMENTS
+from preprocess.mesh.face_mass import face_mass
+from preprocess.part_file import read_part
+
+LENGTH, SIDE, E = 1.0, 0.02, 2.1e11
+STEEL = pp.Isotropic(E=E, nu=0.3, rho=7850.0)
+ENDS = {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
+FEW = {"interfaces": ENDS, "reference": "root", "method": pp.CraigBampton(modes=4), "estimate": False}
+
+
+@pytest.mark.parametrize("element", ELEMENTS)
+def test_masses_of_faces_integrate_linear_functions(element: str) -> None:
+    """∫ dA, ∫ x dA and ∫ x² dA of a rectangle 0.2 × 0.1."""
+    mesh = pp.box_mesh((0.1, 0.2, 0.1), (1, 3, 2), element)
+    rows = mesh.node_sets["x1"]
+    m, y = face_mass(mesh, rows), mesh.nodes[rows, 1]
+    assert m.sum() == pytest.approx(0.02, rel=1e-12)
+    assert (m @ y).sum() == pytest.approx(0.2**2 / 2 * 0.1, rel=1e-12)
+    assert y @ m @ y == pytest.approx(0.2**3 / 3 * 0.1, rel=1e-12)
+    assert abs(m - m.T).max() < 1e-18
+
+
+def tip(body: fm.FlexibleBodyData | DividedBodyData, force: float) -> np.ndarray:
+    model = fm.Model("bar", gravity=(0, 0, 0))
+    bar = model.add(fm.FlexibleBody("bar", data=body))
+    model.add(fm.Fixed("clamp", model.ground, bar["root"]))
+    model.add(fm.FrameForce("load", bar["tip"], force=(0.0, 0.0, force)))
+    return fm.statics(model).solution.frame("bar/tip").position[-1]
+
+
+@pytest.mark.parametrize(("element", "within"), [("hex20", 1e-6), ("hex8", 1e-5), ("tet10", 2e-5)])
+@pytest.mark.parametrize("count", [4, 8])
+def test_averaged_cuts_do_not_change_small_deflections(element: str, count: int, within: float) -> None:
+    """Poisson's contraction is free at the cuts: the deflection is that of the undivided bar; rigid cuts hold it."""
+    mesh = pp.box_mesh((LENGTH, SIDE, SIDE), (40, 1, 1), element)
+    whole = tip(pp.reduce(mesh, STEEL, **FEW), 1.0)[2]
+    pieces = pp.divide(mesh, pieces=count)
+    assert tip(pp.reduce_divided(pieces, STEEL, **FEW), 1.0)[2] == pytest.approx(whole, rel=within)
+    assert tip(pp.reduce_divided(pieces, STEEL, **FEW, cuts="rigid"), 1.0)[2] < (1 - 4e-3) * whole
+
+
+def elastica(force: float) -> np.ndarray:
+    """Tip (x, z) of an inextensible cantilever: EI θ'' = −F cos θ."""
+    EI = E * SIDE**4 / 12
+
+    def shot(curvature: float) -> np.ndarray:
+        def slope(s: float, y: np.ndarray) -> list[float]:
+            return [y[1], -force / EI * np.cos(y[0]), np.cos(y[0]), np.sin(y[0])]
+
+        return scipy.integrate.solve_ivp(slope, (0, LENGTH), [0, curvature, 0, 0], rtol=1e-10, atol=1e-12).y[:, -1]
+
+    return shot(scipy.optimize.brentq(lambda k: shot(k)[1], 0.0, 1.01 * force * LENGTH / EI))[2:]
+
+
+def test_a_tip_load_to_thirty_percent_of_the_length() -> None:
+    """With ν = 0.3 within 1e-3 of the elastica with four pieces, and eight are no worse; the ends may contract as the cuts."""
+    force = scipy.optimize.brentq(lambda load: elastica(load)[1] - 0.3 * LENGTH, 1000.0, 5000.0)
+    mesh = pp.box_mesh((LENGTH, SIDE, SIDE), (40, 1, 1))
+    held = pp.reduce_divided(pp.divide(mesh, pieces=4), STEEL, **FEW)
+    assert np.abs(tip(held, force)[[0, 2]] - elastica(force)).max() < 1e-3 * LENGTH
+    mesh = pp.box_mesh((LENGTH, SIDE, SIDE), (40, 1, 1), "hex8")  # whose corners have equal shares of a moment
+    free = {**FEW, "interfaces": {"root": pp.Averaged("x0"), "tip": pp.Averaged("x1")}}
+    bodies = [pp.reduce_divided(pp.divide(mesh, pieces=count), STEEL, **free) for count in (4, 8)]
+    four, eight = (np.abs(tip(body, force)[[0, 2]] - elastica(force)).max() / LENGTH for body in bodies)
+    assert four < 1e-3
+    assert eight < four
+
+
+def test_pieces_are_numbered_from_the_reference() -> None:
+    mesh = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1))
+    pieces = pp.divide(mesh, pieces=4)
+    middle = pp.Rigid(pp.Plane((0.25, 0, 0), (1, 0, 0)))
+    body = pp.reduce_divided(pieces, STEEL, interfaces={"pin": middle, **ENDS}, reference="pin", estimate=False)
+    assert [sorted(piece.frames) for piece in body.pieces] == [
+        ["cut 2", "cut 3", "pin"], ["cut 1", "cut 2"], ["cut 3", "tip"], ["cut 1", "root"],
+    ]  # fmt: skip
+    assert body.mass == pytest.approx(0.4 * 0.02**2 * 7850)
+    assert body.frames == ("pin", "tip", "root")
+
+
+def test_materials_by_element_set() -> None:
+    box = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1))
+    (block,) = box.blocks.values()
+    x = box.nodes[block.connectivity].mean(axis=1)[:, 0]
+    mesh = pp.Mesh.from_arrays(
+        box.nodes, {"hex20": block.connectivity}, node_sets=dict(box.node_sets),
+        element_sets={"root": block.ids[x < 0.2], "tip": block.ids[x > 0.2]},
+    )  # fmt: skip
+    light = pp.Isotropic(E=7e10, nu=0.33, rho=2700.0)
+    pieces = pp.divide(mesh, sets=("root", "tip"))
+    body = pp.reduce_divided(pieces, {"root": STEEL, "tip": light}, interfaces=ENDS, reference="root", estimate=False)
+    assert [piece.mass for piece in body.pieces] == pytest.approx([7850 * 0.2 * 0.02**2, 2700 * 0.2 * 0.02**2])
+    with pytest.raises(InputError, match="materials: no piece has the element set 'tpi'"):
+        pp.reduce_divided(pieces, {"root": STEEL, "tpi": light}, interfaces=ENDS, reference="root")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"reference": "mean axes"}, "reference: a divided body has its frame at an interface; give one of: root, tip"),
+        ({"cuts": "full"}, "cuts: is 'full'; give one of: averaged, rigid"),
+        ({"damping": (0.1, 0.2)}, "damping: the pieces have different modes"),
+        ({"interfaces": {"root": pp.Rigid("y0")}}, "interfaces.root: its nodes are in pieces 1, 2; an interface is in one piece"),
+        ({"interfaces": {"root": pp.Rigid("cut 1")}}, "interfaces.root: its nodes are in pieces 1, 2"),
+        ({"interfaces": {"root": pp.Rigid("x9")}}, "interfaces.root: the mesh has no set 'x9'"),
+        ({"interfaces": {"cut 7": pp.Rigid("x0")}, "reference": "cut 7"}, "interfaces.cut 7: names that begin with 'cut '"),
+    ],
+)
+def test_what_cannot_be_divided_is_refused(options: dict[str, object], message: str) -> None:
+    pieces = pp.divide(pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pieces=2)
+    with pytest.raises(InputError, match="^" + message.replace("(", r"\(")):
+        pp.reduce_divided(pieces, STEEL, **{"interfaces": ENDS, "reference": "root", **options})
+
+
+PART = """
+format = "flexmbs-part/1"
+mesh = "bar.inp"
+unit = "m"
+reference = "root"
+material = { E = 2.1e11, nu = 0.3, rho = 7850.0 }
+interfaces.root.set = "LOW"
+interfaces.tip.set = "HIGH"
+method.modes = 2
+estimate = false
+[divide]
+pieces = 2
+along = "x"
+"""
+
+
+def bar(folder: Path, text: str) -> Path:
+    """A part file with the deck of its mesh."""
+    mesh = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1), "hex8")
+    (block,) = mesh.blocks.values()
+    lines = ["*NODE", *(f"{k + 1}, {x}, {y}, {z}" for k, (x, y, z) in enumerate(mesh.nodes))]
+    lines += ["*ELEMENT, TYPE=C3D8, ELSET=ALL"]
+    lines += [", ".join(map(str, [k + 1, *(row + 1)])) for k, row in enumerate(block.connectivity)]
+    for name, given in (("LOW", "x0"), ("HIGH", "x1")):
+        lines += [f"*NSET, NSET={name}", ", ".join(str(row + 1) for row in mesh.node_sets[given])]
+    (folder / "bar.inp").write_text("\n".join([*lines, ""]))
+    (folder / "part.toml").write_text(text)
+    return folder / "part.toml"
+
+
+def test_a_part_file_with_pieces(tmp_path: Path) -> None:
+    part = read_part(bar(tmp_path, PART))
+    mesh = pp.read_mesh(tmp_path / "bar.inp", unit="m")
+    ends = {"root": pp.Rigid("LOW"), "tip": pp.Rigid("HIGH")}
+    same = pp.reduce_divided(
+        pp.divide(mesh, pieces=2), STEEL, interfaces=ends, reference="root", method=pp.CraigBampton(modes=2), estimate=False
+    )  # fmt: skip
+    found = part.reduce_divided()
+    assert [piece.digest for piece in found.pieces] == [piece.digest for piece in same.pieces]
+    with pytest.raises(InputError, match=r"divide: the part is in pieces; this takes one piece only"):
+        part.reduce()
+    with pytest.raises(InputError, match=r"divide: is missing"):
+        read_part(bar(tmp_path, PART.partition("[divide]")[0])).reduce_divided()
+
+
+@pytest.mark.parametrize("key", ["band = 100.0", "prestress = { loads = {} }", "point_masses.m = { set = 'LOW', mass = 1.0 }"])
+def test_keys_of_one_piece_are_refused(key: str, tmp_path: Path) -> None:
+    name = key.split(" ")[0].split(".")[0]
+    with pytest.raises(InputError, match=rf"{name}: is not available for a part in pieces; omit it with \[divide\]"):
+        read_part(bar(tmp_path, PART.replace("[divide]", f"{key}\n[divide]")))
