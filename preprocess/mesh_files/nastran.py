@@ -40,7 +40,9 @@ STRUCTURAL = {
     **dict.fromkeys(SKIN, add_shell), "CBAR": add_bar, "CBEAM": add_bar, "CROD": add_rod, "RBE2": add_spider, "RBE3": add_spider,
     **dict.fromkeys(PROPERTIES, add_property),
 }  # fmt: skip
-LEFT_OUT = re.compile(r"^(CONM[12]|RBAR|RBE1|RROD|RSPLINE|MPC(ADD)?|PLOTEL)$")
+LEFT_OUT = re.compile(
+    r"^(CONM[12]|RBAR1?|RBE1|RBE2(F|GS)|RROD|RJOINT|RSPLINE|RSSCON|RTRPLT1?|MPC(ADD)?|PLOTEL|GENEL|NSM(1|L|L1|ADD)?)$"
+)
 # Cards starting with C that are not elements.
 NOT_ELEMENTS = re.compile(r"^(CORD\w*|CEND|COUPMASS|CMETHOD|CSET1?|CBARAO)$")
 SET3_KINDS = ("GRID", "ELEM", "ELEMENT")
@@ -148,6 +150,8 @@ def _bulk(path: Path, structural: bool) -> Bulk:
     unknown: Counter[str] = Counter()
     left: Counter[str] = Counter()
     for card in cards:
+        if structural and card.name.startswith("BEGIN"):
+            raise InputError(f"{card.line}: superelements in one file are not supported; write each to its own file")
         if card.name == "GRID":
             if structural and integer_field(card, 5, turned):
                 raise InputError(
@@ -159,6 +163,8 @@ def _bulk(path: Path, structural: bool) -> Bulk:
         elif structural and card.name in POINTS:
             bulk.structures.points.add(card)
         elif structural and card.name in MATERIALS:
+            if integer_field(card, 0) in bulk.structures.materials:
+                raise InputError(f"{card.line}: material number {integer_field(card, 0)} occurs twice; number them uniquely")
             bulk.structures.materials[integer_field(card, 0)] = MATERIALS[card.name](card)
         elif structural and card.name in STRUCTURAL:
             STRUCTURAL[card.name](bulk.structures, card)
@@ -184,10 +190,22 @@ def _bulk(path: Path, structural: bool) -> Bulk:
         refused = [f"{n} {name}" for name, n in sorted(left.items()) if name != "PLOTEL"]
         if refused:
             raise InputError(f"{path}: {' and '.join(refused)} are not supported; use RBE2, RBE3, MPC, CONM2")
+        bulk.structures.mass_factor = _mass_factor(cards, lines[: max(start, 0)])
         bulk.notices = [notice for notice in bulk.notices if not notice.startswith("RBE")] + bulk.structures.notices
         _require_nodes(path, bulk)
     bulk.notices += [f"{n} {name} omitted: {_remedy(name)}" for name, n in sorted(left.items())]
     return bulk
+
+
+def _mass_factor(cards: Iterable[Card], before: Iterable[str]) -> float:
+    """PARAM,WTMASS: factor of densities and masses, of the bulk data or of the case control."""
+    found = [card for card in cards if card.name == "PARAM"]
+    found += [Card("PARAM", text.split(",")[1:], "case control") for text in before if re.match(r"\s*PARAM\s*,", text, re.I)]
+    given = [real_field(Card(card.name, [text_field(card, 1).strip()], card.line), 0) for card in found
+             if text_field(card, 0).strip().upper() == "WTMASS"]  # fmt: skip
+    if any(not value > 0 for value in given):
+        raise InputError("PARAM WTMASS: give a positive factor of the masses")
+    return given[-1] if given else 1.0
 
 
 def _require_nodes(path: Path, bulk: Bulk) -> None:

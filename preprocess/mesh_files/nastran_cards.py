@@ -44,6 +44,7 @@ def _entries(path: Path, lines: list[str], before: int, includes: Includes) -> I
             includes.close()
             continue
         name, fields = fields_of(text)
+        _refuse_more_fields(text, where)
         if (card is not None and name.rstrip("*").strip() in ("", "+")) or name.startswith(("+", "*")):
             if card is None:
                 raise InputError(f"{where}: continuation line without a preceding card: '{text.strip()[:60]}'")
@@ -66,6 +67,14 @@ def fields_of(text: str) -> tuple[str, list[str]]:
     name = text[:8].strip().upper()
     width, count = (16, 4) if name.endswith("*") or name.startswith("*") else (8, 8)
     return name, [text[8 + width * k : 8 + width * (k + 1)].strip() for k in range(count)]
+
+
+def _refuse_more_fields(text: str, where: str) -> None:
+    """Raise `InputError` for data after the last field of a line with commas, where only the name of its continuation may be."""
+    name, *fields = (part.strip() for part in text.split(","))
+    more = fields[4 if "*" in name else 8 :]
+    if any(more[1:]) or (more and re.fullmatch(r"[\d.]+", more[0])):
+        raise InputError(f"{where}: {name} has more fields than its line can have; continue them on the next line")
 
 
 def real(text: str) -> float:

@@ -17,12 +17,13 @@ from preprocess.mesh_files.nastran_cards import Card, integer_field, real_field,
 
 Array = NDArray[np.float64]
 Item = dict[str, Any]
+ELEMENTS = ("CELAS1", "CELAS2", "CBUSH", "CONM2")
 MIDDLE = 0.5  # of the line between the grids of a CBUSH
 
 
 @dataclass
 class Points:
-    """Cards of springs and bushings, stiffnesses by property, equations by set, masses, and node sets of these."""
+    """Cards of springs and bushings, stiffnesses by property, equations by set, masses, node sets of these, and numbers."""
 
     springs: list[Card] = field(default_factory=list)
     bushings: list[Card] = field(default_factory=list)
@@ -31,9 +32,14 @@ class Points:
     equations: dict[int, list[tuple[list[tuple[int, int, float]], str]]] = field(default_factory=dict)
     masses: list[Item] = field(default_factory=list)
     sets: dict[str, list[int]] = field(default_factory=dict)
+    known: set[tuple[str, int]] = field(default_factory=set)
 
     def add(self, card: Card) -> None:
-        """A card of `CARDS`."""
+        """A card of `CARDS`. Raises InputError for a number that occurs twice."""
+        key = ("element" if card.name in ELEMENTS else card.name, integer_field(card, 0))
+        if key in self.known and card.name not in ("MPC", "PELAS"):
+            raise InputError(f"{card.line}: {card.name} {key[1]}: its number occurs twice; number them uniquely")
+        self.known.add(key)
         CARDS[card.name](self, card)
 
     def connections(self, axes: Callable[[int, Card], Array], positions: dict[int, Any]) -> dict[str, Item]:
@@ -116,6 +122,9 @@ def _bushing_property(points: Points, card: Card) -> None:
     start = next((k for k, text in enumerate(card.fields) if text.upper() == "K"), None)
     if start is None or any(text.upper() == "RIGID" for text in card.fields):
         raise InputError(f"{card.line}: PBUSH {integer_field(card, 0)} has no stiffnesses K1 to K6; RIGID is not supported")
+    mass = next((k for k, text in enumerate(card.fields) if text.upper() == "M"), None)
+    if mass is not None and any(real_field(card, mass + 1 + k) for k in range(7)):
+        raise InputError(f"{card.line}: PBUSH {integer_field(card, 0)} has a mass, which is not supported; give a CONM2")
     points.stiffnesses[integer_field(card, 0)] = [real_field(card, start + 1 + k) for k in range(6)]
 
 

@@ -62,7 +62,7 @@ def _laminate(card: Card) -> Property:
         raise _refused(card, f"LAM = {kind} is not supported; give all plies, or SYM")
     plies, materials = list[list[float]](), list[int]()
     for k in range(8, len(card.fields), 4):
-        if not any(text_field(card, k + j) for j in range(3)):
+        if not any(text_field(card, k + j) for j in range(4)):
             continue
         materials.append(integer_field(card, k, materials[-1] if materials else 0))
         plies.append([real_field(card, k + 1) or (plies[-1][0] if plies else 0.0), real_field(card, k + 2)])
@@ -97,6 +97,7 @@ def _beam(card: Card) -> Property:
         there = [real_field(card, k + j) for j in (2, 3, 4, 6)]
         if any(value and abs(value - first) > ROUNDED * abs(first) for value, first in zip(there, own)):
             raise _refused(card, "tapered beams are not supported; divide them into elements of one section")
+        _no(card, {k + 5: "I12", k + 7: "NSM"})
         k += 16 if text_field(card, k).upper() == "YES" else 8
     _no(card, {k + j: name for j, name in enumerate(("NSI(A)", "NSI(B)", "CW(A)", "CW(B)"), 4)})
     _no(card, {k + j: name for j, name in enumerate(("M1(A)", "M2(A)", "M1(B)", "M2(B)", "N1(A)", "N2(A)", "N1(B)", "N2(B)"), 8)})

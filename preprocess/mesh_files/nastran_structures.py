@@ -32,7 +32,7 @@ Axes = Callable[[int, Card], Array]
 @dataclass
 class Structures:
     """Beams (number, property, nodes, orientation), rods (number, property, nodes), shells (kind, number, property, nodes), the
-    coordinate systems of shells by number, properties and materials by number, spiders, and springs and masses."""
+    coordinate systems of shells by number, properties and materials by number, spiders, springs, masses and their factor."""
 
     beams: list[tuple[int, int, list[int], tuple[float, float, float]]] = field(default_factory=list)
     rods: list[tuple[int, int, list[int]]] = field(default_factory=list)
@@ -45,6 +45,7 @@ class Structures:
     source: str = ""
     centres: dict[str, list[int]] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
+    mass_factor: float = 1.0
 
     def element_sets(self, axes: Axes) -> dict[str, tuple[list[int], int, Section]]:
         """Numbers of the elements, their property and section, by the name of a set: a property, or one of its orientations."""
@@ -81,12 +82,21 @@ class Structures:
         if found is None or found.section is None or found.section["kind"] not in kinds:
             known = ", ".join(name for name in PROPERTIES if name != "PSOLID")
             raise InputError(f"{self.source}: property {owner} of {cards} elements is not one of {known} that fits; give one")
+        material = self.materials.get(found.material, {})
+        if found.section["kind"] == "shell" and material.get("kind") == "orthotropic":
+            raise InputError(f"{self.source}: PSHELL {owner} of MAT8 is not supported; give a PCOMP of one ply")
         if not found.plies or (len(set(found.plies)) == 1 and not self.materials):
             return found.section
         return {**found.section, "materials": [self._material(number) for number in found.plies]}
 
     def _material(self, number: int) -> Section:
-        return self.materials.get(number, {"problem": f"material {number} is not a MAT1 or MAT8 of the file"})
+        found = self.materials.get(number, {"problem": f"material {number} is not a MAT1 or MAT8 of the file"})
+        return {**found, "rho": found["rho"] * self.mass_factor} if "rho" in found else found
+
+    def _weighted(self, mass: Section) -> Section:
+        k = self.mass_factor
+        inertia = {"inertia": [[k * each for each in row] for row in mass["inertia"]]} if "inertia" in mass else {}
+        return {**mass, "mass": k * mass["mass"], **inertia}
 
     def declared(self, axes: Axes, solids: Mapping[str, int], positions: Mapping[int, Any]) -> Declared:
         """Sections and materials by element set, connections and masses; solids: property by element set of solids."""
@@ -97,7 +107,7 @@ class Structures:
             sections={name: section for name, (_, _, section) in sets.items()},
             connections=self.connections | self.points.connections(axes, dict(positions)),
             materials={name: self._material(number) for name, number in used.items()} if self.materials else {},
-            masses=self.points.masses,
+            masses=[self._weighted(each) for each in self.points.masses],
         )
 
 

@@ -1,0 +1,59 @@
+"""Nastran decks: what a deck says has its effect, or is refused by name."""
+
+import numpy as np
+import pytest
+
+import preprocess as pp
+from flexmbs.errors import InputError
+
+GRIDS = "GRID,1,,0.,0.,0.\nGRID,2,,100.,0.,0.\nGRID,3,,100.,50.,0.\nGRID,4,,0.,50.,0.\nGRID,5,,120.,25.,0.\n"
+STEEL, CARBON = "MAT1,1,2.1+5,,.3,7.85-9\n", "MAT8,2,1.35+5,1.+4,.3,5.+3,5.+3,3.5+3,1.6-9\n"
+SHEET = GRIDS + STEEL + "CQUAD4,1,7,1,2,3,4,0\nPSHELL,7,1,2.0,1,,1\n"
+BAR = GRIDS + STEEL + "CBEAM,1,8,1,2,0.,1.,0.\n"
+
+
+def read(tmp_path, bulk, before=""):
+    path = tmp_path / "deck.bdf"
+    path.write_text(f"{before}BEGIN BULK\n{bulk}ENDDATA\n")
+    return pp.assemble(pp.read_mesh(path, unit="mm", structural=True))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("in_case_control", [False, True])
+def test_wtmass_multiplies_all_masses(tmp_path, seed, in_case_control):
+    factor = float(np.random.default_rng(seed).uniform(0.5, 2.0))
+    bulk = SHEET + "CONM2,9,2,0,1.-3,1.,2.,3.\n,5.,0.,6.,0.,0.,7.\n"
+    plain, line = read(tmp_path, bulk), f"PARAM,WTMASS,{factor!r}\n"
+    scaled = read(tmp_path, bulk, line) if in_case_control else read(tmp_path, bulk + line)
+    assert abs(scaled.K - plain.K).max() == 0.0
+    assert scaled.mass == pytest.approx(factor * plain.mass, rel=1e-12)
+    assert abs(scaled.M - factor * plain.M).max() < 1e-12 * abs(plain.M).max()
+
+
+def test_a_ply_given_by_its_output_alone_repeats_the_one_before(tmp_path):
+    shell = GRIDS + CARBON + "CQUAD4,1,7,1,2,3,4,0\nPCOMP,7,,,,,,,\n,2,1.,0.,YES,{}\n"
+    short, full = (read(tmp_path, shell.format(second)) for second in (",,,YES", "2,1.,0.,YES"))
+    assert abs(short.K - full.K).max() == 0.0
+
+
+@pytest.mark.parametrize(
+    ("bulk", "message"),
+    [
+        *[(SHEET + f"{card},9,1,5,123456\n", f"1 {card} are not supported") for card in ("RJOINT", "RBAR1", "RTRPLT", "GENEL")],
+        *[(SHEET + f"{card},5,PSHELL,1.-9,7\n", f"1 {card} are not supported") for card in ("NSM", "NSM1", "NSML", "NSML1")],
+        (SHEET + "RBE2,30,5,123456,1,2,,,,3,4\n", "RBE2 has more fields than its line can have"),
+        (SHEET + "RBE2,30,5,123456,1,2,,,,3\n", "RBE2 has more fields than its line can have"),
+        (SHEET + "PARAM,WTMASS,-1.\n", "WTMASS: give a positive factor"),
+        (SHEET + STEEL, "material number 1 occurs twice"),
+        (SHEET + "CELAS2,9,100.,1,1,2,1\nCELAS2,9,100.,1,1,2,1\n", "CELAS2 9: its number occurs twice"),
+        (SHEET + "CONM2,9,2,0,1.-3\nCONM2,9,3,0,1.-3\n", "CONM2 9: its number occurs twice"),
+        (SHEET + "CBUSH,9,3,2,5,,,,0\nPBUSH,3,K,1.,2.,3.,4.,5.,6.\n,M,1.\n", "PBUSH 3 has a mass"),
+        (BAR + "PBEAM,8,1,24.,72.,32.,,70.,0.\n,,,,,,,,\n,YES,1.0,24.,72.,32.,,70.,1.-3\n", "PBEAM 8: NSM not supported"),
+        (BAR + "PBEAM,8,1,24.,72.,32.,,70.,0.\n,,,,,,,,\n,YES,1.0,24.,72.,32.,5.,70.\n", "PBEAM 8: I12 not supported"),
+        (GRIDS + CARBON + "CQUAD4,1,7,1,2,3,4,0\nPSHELL,7,2,2.0,2,,2\n", "PSHELL 7 of MAT8 is not supported; give a PCOMP"),
+        (SHEET + "BEGIN SUPER=1\nGRID,11,,1.,1.,1.\n", "superelements in one file are not supported"),
+    ],
+)
+def test_what_has_no_effect_is_refused_by_name(tmp_path, bulk, message):
+    with pytest.raises(InputError, match=message):
+        read(tmp_path, bulk)
