@@ -21,6 +21,9 @@ from .fe.material import Anisotropic as Anisotropic
 from .fe.material import Isotropic as Isotropic
 from .fe.material import Orthotropic as Orthotropic
 from .fe.model import FEModel as FEModel
+from .fe.open_sections import AngleSection as AngleSection
+from .fe.open_sections import ChannelSection as ChannelSection
+from .fe.open_sections import TSection as TSection
 from .fe.point_mass import PointMass as PointMass
 from .fe.sections import BoxSection as BoxSection
 from .fe.sections import CircularSection as CircularSection

@@ -5,11 +5,14 @@ derivatives along the line follow the nodes: for two nodes as in an unloaded bea
 interpolation (`curved_beams`). The strains ε = u′, γ_y = v′ − θ_z, γ_z = w′ + θ_y and κ = θ′ give the stiffness, at two Gauss
 stations, with D = diag(EA, k_y GA, k_z GA, GJ, EI_y, EI_z).
 
+Sections that are not doubly symmetric have principal axes y and z through the centroid and a shear centre e: the shear strains
+are those of the displacement there, v − e_z θ_x and w + e_y θ_x.
+
 Mass is at four points of the section, y = ±√(I_z/A) and z = ±√(I_y/A), at each of four Gauss stations: the points have its area
 and second moments, hence the rotary inertia.
 
 The initial stress of the section forces N, M, V, T does work on the second-order strains of a section that turns as a rigid
-plate, ``u = u₀ + θ × r + ½ θ × (θ × r)``.
+plate, ``u = u₀ + θ × r + ½ θ × (θ × r)``; M acts on the twist by the third moments of the section too (Wagner's effect).
 
 Source: Przemieniecki, Theory of Matrix Structural Analysis, sections 5.6, 11.3, 15.2; McGuire, Gallagher, Ziemian, Matrix
 Structural Analysis, chapter 9 (moments and torque in the geometric stiffness).
@@ -25,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.errors import InputError
-from preprocess.fe.sections import BeamSection, SectionData
+from preprocess.fe.beam_section import BeamSection, SectionData
 from preprocess.fe.structure import Array, ElementPoints, Indices, Structure, cross_matrix, quadratic_form, rotated_stress
 
 STATIONS, WEIGHTS = (0.5 * (1 + np.polynomial.legendre.leggauss(4)[0]), 0.5 * np.polynomial.legendre.leggauss(4)[1])
@@ -66,7 +69,14 @@ class Beams(Structure):
     @functools.cached_property
     def _offset(self) -> Array:
         """Centroid from the line between the nodes, in local axes."""
-        return np.array([0.0, *np.asarray(self.section.offset, dtype=float)])
+        return np.array([0.0, *(self._data.turn @ np.asarray(self.section.offset, dtype=float))])
+
+    @functools.cached_property
+    def _to_shear_centre(self) -> Array:
+        """(6, 6): displacement of the shear centre, its component along the beam that of the centroid, and rotation."""
+        (y, z), S = self._data.shear_centre, np.eye(6)
+        S[1, 3], S[2, 3] = -z, y
+        return S
 
     def _axes_along(self, along: Array) -> Array:
         """Local axes as rows (ne, 3, 3) for unit tangents. Raises InputError for an orientation along a beam."""
@@ -81,7 +91,8 @@ class Beams(Structure):
         if bad.any():
             raise InputError(f"section: orientation is along element {self.ids[bad][0]}; give a direction across its beams")
         y = across / size[:, None]
-        return np.stack([along, y, np.cross(along, y)], axis=1)
+        both = np.stack([y, np.cross(along, y)], axis=1)
+        return np.concatenate([along[:, None], self._data.turn @ both], axis=1)
 
     @functools.cached_property
     def _stiffnesses(self) -> Array:
@@ -92,8 +103,8 @@ class Beams(Structure):
         return np.array([E * d.A, (d.ky * G or rigid) * d.A, (d.kz * G or rigid) * d.A, G * d.J, E * d.Iy, E * d.Iz])
 
     def _strains(self, at: Station) -> Array:
-        """(ε, γ_y, γ_z, κ_x, κ_y, κ_z) per degree of freedom (ne, 6, n) at a station."""
-        B = at.slope.copy()
+        """(ε, γ_y, γ_z, κ_x, κ_y, κ_z), γ of the shear centre, per degree of freedom (ne, 6, n) at a station."""
+        B = self._to_shear_centre @ at.slope
         B[:, 1] -= at.value[:, 5]
         B[:, 2] += at.value[:, 4]
         return B
@@ -131,7 +142,7 @@ class Beams(Structure):
         return ElementPoints(*(np.concatenate(each, axis=1) for each in zip(*ends))), sides
 
     def section_forces(self, s: float) -> Array:
-        """N, V_y, V_z, T, M_y, M_z per degree of freedom (ne, 6, n) at s, in local axes."""
+        """N, V_y, V_z, T, M_y, M_z per degree of freedom (ne, 6, n) at s, in local axes; T is about the shear centre."""
         return np.asarray(self._stiffnesses[:, None] * self._strains(self._station(s)))
 
     def stress(self) -> Array:
@@ -155,6 +166,7 @@ class Beams(Structure):
             at = self._station(s)
             forces = (low + (high - low) * (s - PAIR[0]) / (PAIR[1] - PAIR[0])) * (weight * at.length)[:, None, None]
             N, Vy, Vz, T, My, Mz = np.moveaxis(forces, 1, 0)
+            T = T - d.shear_centre[1] * Vy + d.shear_centre[0] * Vz  # about the centroid
             value, slope = at.value @ phi, at.slope @ phi
             (ax, ay, az), (tx, ty, tz), (dx, dy, dz) = (
                 np.moveaxis(each, 1, 0) for each in (slope[:, :3], value[:, 3:], slope[:, 3:])
@@ -163,6 +175,7 @@ class Beams(Structure):
                 (N, ((ax, ax), (ay, ay), (az, az))),
                 (N * d.Iz / d.A, ((dx, dx), (dz, dz))),
                 (N * d.Iy / d.A, ((dx, dx), (dy, dy))),
+                (My * d.third[1] / d.Iy - Mz * d.third[0] / d.Iz, ((dx, dx),)),
                 (-2 * Mz, ((-ax, dz), (az, dx))),
                 (2 * My, ((ax, dy), (-ay, dx))),
                 (-Mz, ((dx, ty), (tx, dy))),

@@ -1,7 +1,4 @@
-"""Sections of beams, and the table of all sections.
-
-Local axes: x along the beam from its first node to its second, y along the part of ``orientation`` perpendicular to it,
-and z = x × y. I_z = ∫ y² dA belongs to bending along y.
+"""Sections of beams, and the table of all sections. Axes as in `beam_section`.
 
 Source: Young and Budynas, Roark's Formulas for Stress and Strain, tables A.1 and 10.7; Timoshenko and Goodier, Theory of
 Elasticity, section 109 (torsion of rectangular bars); Cowper, J. Appl. Mech. 33 (1966) 335 (shear coefficients).
@@ -9,74 +6,22 @@ Elasticity, section 109 (torsion of rectangular bars); Cowper, J. Appl. Mech. 33
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar, NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from flexmbs.errors import InputError, shown
+from flexmbs.errors import shown
+from preprocess.fe.beam_section import BeamSection, SectionData
+from preprocess.fe.open_sections import AngleSection, ChannelSection, TSection
 from preprocess.fe.section import Section
 from preprocess.fe.shell_sections import LaminateSection, ShellSection
 from preprocess.fe.truss_section import TrussSection
-from preprocess.inputs.arguments import checked_arguments, floats, number, vector
+from preprocess.inputs.arguments import checked_arguments, floats
 
 Array = NDArray[np.float64]
 
 CORNERS = 16  # of the drawn outline of a circle
-
-
-class SectionData(NamedTuple):
-    """Area A, second moments Iy = ∫z² dA, Iz = ∫y² dA, torsion constant J, shear coefficients ky, kz (shear areas k A), points
-    (m, 2) y, z of the outline in order, and the shear stress (m, 2) τ_xy, τ_xz at these under unit torque, Pa/(N m)."""
-
-    A: float
-    Iy: float
-    Iz: float
-    J: float
-    ky: float
-    kz: float
-    outline: Array
-    torsion: Array
-
-
-@dataclass(frozen=True, eq=False)
-class BeamSection(Section):
-    """Section of beams.
-
-    orientation (3,): direction of the local y axis in mesh axes; it need not be perpendicular to the beam.
-    offset (2,): y and z of the centroid from the line between the nodes [m]."""
-
-    _: KW_ONLY
-    orientation: ArrayLike | None = None
-    offset: ArrayLike = (0.0, 0.0)
-
-    elements: ClassVar[tuple[str, ...]] = ("line2", "line3")
-    round: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        if self.orientation is not None and not np.linalg.norm(vector(self.orientation, "section: orientation")) > 0:
-            raise InputError("section: orientation: has zero length; give the direction of the local y axis")
-        if floats(self.offset, "section: offset").shape != (2,):
-            raise InputError(f"section: offset: {shown(self.offset)}; give y and z in m")
-        if self.orientation is None and not self.round:
-            raise InputError("section: orientation is missing; give the direction of the section's y axis in mesh axes")
-        problem = self._problem()
-        if problem:
-            raise InputError(f"section: {problem}")
-
-    @abstractmethod
-    def data(self, nu: float) -> SectionData:
-        """Properties for Poisson's ratio ν, which the shear coefficients depend on."""
-
-    def _problem(self) -> str:
-        """What is wrong with the dimensions; empty if nothing is."""
-        return ""
-
-    def _not_positive(self, *names: str) -> str:
-        bad = [name for name in names if not 0 < number(getattr(self, name), f"section: {name}") < np.inf]
-        return f"{bad[0]} = {getattr(self, bad[0])!r}; give a positive length in m" if bad else ""
 
 
 @checked_arguments
@@ -316,5 +261,15 @@ class GeneralSection(BeamSection):
         return SectionData(self.area, self.Iy, self.Iz, self.J, ky, kz, outline, torsion)
 
 
-BEAM_SECTIONS = (RectangularSection, CircularSection, TubularSection, BoxSection, ISection, GeneralSection)
+BEAM_SECTIONS = (
+    RectangularSection,
+    CircularSection,
+    TubularSection,
+    BoxSection,
+    ISection,
+    TSection,
+    ChannelSection,
+    AngleSection,
+    GeneralSection,
+)
 SECTIONS: dict[str, type[Section]] = {each.kind: each for each in (*BEAM_SECTIONS, TrussSection, ShellSection, LaminateSection)}

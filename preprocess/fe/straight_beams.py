@@ -1,7 +1,7 @@
 """Beams with two nodes: exact for loads at their ends.
 
-In local axes at the centroid, with ξ = x/L, Φ = 12 E I/(k G A L²) and f = 1/(1 + Φ), the displacement v and the rotation θ of
-bending in one plane follow the nodal values (v₁, θ₁, v₂, θ₂) by
+In local axes, of the shear centre, with ξ = x/L, Φ = 12 E I/(k G A L²) and f = 1/(1 + Φ), the displacement v and the rotation θ
+of bending in one plane follow the nodal values (v₁, θ₁, v₂, θ₂) by
 
     v: f (1 − 3ξ² + 2ξ³ + Φ(1 − ξ)),      f L (ξ − 2ξ² + ξ³ + Φ/2 (ξ − ξ²)),
        f (3ξ² − 2ξ³ + Φ ξ),               f L (−ξ² + ξ³ − Φ/2 (ξ − ξ²))
@@ -48,7 +48,9 @@ class StraightBeams(Beams):
         return T
 
     def _station(self, s: float) -> Station:
-        value, slope = (each @ self._to_local for each in self._fields(s))
+        S = self._to_shear_centre
+        motion, back = np.kron(np.eye(2), S) @ self._to_local, np.linalg.inv(S)
+        value, slope = (back @ each @ motion for each in self._fields(s))
         centre = (1 - s) * self.x[:, 0] + s * self.x[:, 1] + self._offset @ self._axes
         return Station(self._axes, centre, value, slope, self._length)
 

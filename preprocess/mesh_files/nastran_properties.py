@@ -116,9 +116,12 @@ def _shaped(card: Card) -> Property:
     if shape not in SHAPES:
         raise _refused(card, f"section {shape} is not supported; use {', '.join(SHAPES)}")
     count, make = SHAPES[shape]
-    section = make([real_field(card, 8 + k) for k in range(count)])
+    dimensions = [real_field(card, 8 + k) for k in range(count)]
+    section = make(dimensions)
     if section is None or real_field(card, 8 + count):
-        raise _refused(card, "only doubly symmetric sections without NSM; use PBAR")
+        raise _refused(card, "only doubly symmetric sections and T without NSM; use PBAR")
+    if shape == "T" and card.name.upper().startswith("PBEAML"):  # its shear centre is on the line between the grids
+        section["offset"] = [-_shear_centre_of_t(dimensions), 0.0]
     if any(text_field(card, k) for k in range(9 + count, len(card.fields))):
         raise _refused(card, "tapered beams are not supported; divide them into elements of one section")
     return Property(section, integer_field(card, 1, 0))
@@ -135,12 +138,25 @@ def _i(d: list[float]) -> Section | None:
     return {"kind": "i", "height": height, "width": lower, "web": web, "flange": low} if same else None
 
 
+def _t(d: list[float]) -> Section:
+    width, height, flange, web = d
+    return {"kind": "t", "height": height, "width": width, "web": web, "flange": flange}
+
+
+def _shear_centre_of_t(d: list[float]) -> float:
+    """Its height above the centroid."""
+    width, height, flange, web = d
+    stem = (height - flange) * web
+    return stem * 0.5 * height / (stem + width * flange)
+
+
 SHAPES: dict[str, tuple[int, Callable[[list[float]], Section | None]]] = {
     "ROD": (1, lambda d: {"kind": "circular", "diameter": 2 * d[0]}),
     "TUBE": (2, lambda d: {"kind": "tubular", "diameter": 2 * d[0], "thickness": d[0] - d[1]}),
     "BAR": (2, lambda d: {"kind": "rectangular", "width": d[0], "height": d[1]}),
     "BOX": (4, _box),
     "I": (6, _i),
+    "T": (4, _t),
 }
 PROPERTIES: dict[str, Callable[[Card], Property]] = {
     "PSOLID": _solid, "PSHELL": _shell, "PCOMP": _laminate, "PBAR": _bar, "PBARL": _shaped, "PBEAM": _beam, "PBEAML": _shaped,

@@ -23,7 +23,7 @@ from preprocess.mesh_files.nastran_points import Points
 from preprocess.mesh_files.nastran_properties import PROPERTIES, Property, Section
 
 SHELLS = {"CTRIA3": ("triangle", 3), "CQUAD4": ("quad", 4), "CTRIA6": ("triangle6", 6), "CQUAD8": ("quad8", 8)}
-BEAMS = ("general", "circular", "tubular", "rectangular", "box", "i")
+BEAMS = ("general", "circular", "tubular", "rectangular", "box", "i", "t")
 Array = NDArray[np.float64]
 Axes = Callable[[int, Card], Array]
 """Columns of a coordinate system, by its number and the card that names it."""

@@ -26,6 +26,9 @@ SECTIONS = {
     "tubular": pp.TubularSection(0.03, 0.002),
     "box": pp.BoxSection(0.03, 0.02, 0.002, orientation=UP),
     "i": pp.ISection(0.03, 0.02, 0.002, 0.003, orientation=UP),
+    "t": pp.TSection(0.03, 0.02, 0.002, 0.003, orientation=UP),
+    "channel": pp.ChannelSection(0.03, 0.02, 0.002, 0.003, orientation=UP),
+    "angle": pp.AngleSection(0.03, 0.02, 0.003, orientation=UP),
     "general": pp.GeneralSection(3e-4, 1e-8, 3e-8, 2e-8, shear=(0.8, 0.7), orientation=UP),
 }
 
@@ -65,10 +68,13 @@ def test_every_section_is_tried():
 @pytest.mark.parametrize("name", SECTIONS)
 @pytest.mark.parametrize(("kind", "n"), [("line2", 1), ("line2", 3), ("line3", 2), ("line3", 6)])
 def test_tip_compliance_is_exact(name, kind, n):
-    """u = L/EA, L³/3EI + L/kGA, θ = L/GJ, L/EI, coupled by L²/2EI, whatever the number of elements."""
+    """u = L/EA, L³/3EI + L/kGA, θ = L/GJ, L/EI, coupled by L²/2EI, whatever the number of elements, at the shear centre."""
     fe, data = pp.assemble(straight(n, kind=kind), STEEL, sections=SECTIONS[name]), SECTIONS[name].data(NU)
     axes, six, G = fe.structures[0].local_axes(0.0)[0], fe.freedoms.six(np.array([0, n])), E / (2 * (1 + NU))
-    turned = np.kron(np.eye(2), axes)
+    turned, (ey, ez) = np.kron(np.eye(2), axes), data.shear_centre
+    shift = np.eye(6)
+    shift[1, 3], shift[2, 3] = -ez, ey
+    turned = shift @ turned
     loads = np.zeros((fe.freedoms.size, 6))
     loads[six[1]] = turned.T
     u = np.hstack([static(fe, load, six[0]) for load in loads.T])
@@ -328,6 +334,9 @@ DOUBLE = [[0, 0, 0], [1, 0, 0], [1, 0, 0]]
     [
         (lambda: pp.RectangularSection(0.02, -1.0, orientation=UP), "section: width = -1.0; give a positive length"),
         (lambda: pp.RectangularSection(0.02, 0.01), "section: orientation is missing"),
+        (lambda: pp.TSection(0.02, 0.01, 0.01, 0.001, orientation=UP), "the flange or the web fills the section"),
+        (lambda: pp.ChannelSection(0.02, 0.01, 0.001, 0.01, orientation=UP), "the flanges or the web fill the section"),
+        (lambda: pp.AngleSection(0.02, 0.01, 0.01, orientation=UP), "thickness = 0.01 fills the section"),
         (lambda: pp.TubularSection(0.02, 0.02), "thickness = 0.02 exceeds the radius 0.01"),
         (lambda: pp.assemble(straight(), STEEL), "sections: missing for line2 elements"),
         (lambda: pp.assemble(straight(), WOOD, sections=ROUND), "line2 elements need an Isotropic one"),

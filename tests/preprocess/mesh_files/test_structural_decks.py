@@ -12,6 +12,7 @@ from flexmbs.errors import InputError
 from preprocess.mesh.declared import Declared
 
 STEEL = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+T = pp.TSection(0.03, 0.02, 0.002, 0.003, orientation=(0, 0, 1))
 GENERAL = pp.GeneralSection(96e-6, 512e-12, 1152e-12, 1200e-12, shear=(0.85, 0.8), orientation=(0, 0, 1))
 
 
@@ -75,6 +76,8 @@ def test_a_part_file_of_the_deck(tmp_path):
         ("PBARL,8,1,,TUBE\n,10.0,8.0", pp.TubularSection(0.02, 0.002)),
         ("PBARL,8,1,,BOX\n,20.0,30.0,2.0,2.0", pp.BoxSection(0.03, 0.02, 0.002, orientation=(0, 0, 1))),
         ("PBARL,8,1,,I\n,30.0,20.0,20.0,2.0,3.0,3.0", pp.ISection(0.03, 0.02, 0.002, 0.003, orientation=(0, 0, 1))),
+        ("PBARL,8,1,,T\n,20.0,30.0,3.0,2.0", T),
+        ("PBEAML,8,1,,T\n,20.0,30.0,3.0,2.0", replace(T, offset=(-T.data(0.3).shear_centre[0], 0.0))),
         ("PBAR,8,1,96.0,1152.0,512.0,1200.0\n,,,,,,,,\n,0.85,0.80", GENERAL),
         ("PBAR,8,1,96.,1152.,512.,1200.\n,7.,-5.,-7.,3.,0.,0.,0.,0.\n,0.85,0.80", replace(GENERAL, height=0.014, width=0.01)),
     ],
@@ -86,7 +89,8 @@ def test_sections_of_bars(tmp_path, card, properties):
     (found,) = (each for each in beams if each.kind == "line2")
     one, two = found.section.data(0.3), properties.data(0.3)
     for value, wanted in zip(one, two):
-        assert value == pytest.approx(wanted, rel=1e-9)
+        assert value == pytest.approx(wanted, rel=1e-9, abs=1e-15)
+    assert found.section.offset == pytest.approx(properties.offset, rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +103,7 @@ def test_sections_of_bars(tmp_path, card, properties):
         ),
         ("PSHELL,7,1,2.0,1,,1", "PSHELL,7,1,2.0", "PSHELL 7: only plates of one material"),
         ("PSHELL,7,1,2.0,1,,1", "PSHELL,7,1,2.0,1,,1,,0.1", "PSHELL 7: non-structural mass"),
-        ("BAR\n", "CHAN\n", "PBARL 8: section CHAN is not supported; use ROD, TUBE, BAR, BOX, I"),
+        ("BAR\n", "CHAN\n", "PBARL 8: section CHAN is not supported; use ROD, TUBE, BAR, BOX, I, T"),
         (",0.,0.,1.\n", ",5\n", "CBAR 101: give its orientation as a vector"),
         (",0.,0.,1.\n", ",0.,0.,1.\n,,,0.1\n", "CBAR 101 has pin flags or offsets"),
         ("CQUAD4,1,7,1,5,6,2", "CQUAD4,1,7,1,5,6,2,,0.5", "CQUAD4 1 has its own offset or thickness"),

@@ -143,6 +143,12 @@ SECTION_TABLES: list[tuple[str, Section]] = [
      pp.BoxSection(0.05, 0.02, 0.001, orientation=UP)),
     ('kind = "i"\nheight = 0.05\nwidth = 0.02\nweb = 0.001\nflange = 0.002\norientation = [0, 0, 1]',
      pp.ISection(0.05, 0.02, 0.001, 0.002, orientation=UP)),
+    ('kind = "t"\nheight = 0.05\nwidth = 0.02\nweb = 0.001\nflange = 0.002\norientation = [0, 0, 1]',
+     pp.TSection(0.05, 0.02, 0.001, 0.002, orientation=UP)),
+    ('kind = "channel"\nheight = 0.05\nwidth = 0.02\nweb = 0.001\nflange = 0.002\norientation = [0, 0, 1]',
+     pp.ChannelSection(0.05, 0.02, 0.001, 0.002, orientation=UP)),
+    ('kind = "angle"\nheight = 0.05\nwidth = 0.02\nthickness = 0.001\norientation = [0, 0, 1]',
+     pp.AngleSection(0.05, 0.02, 0.001, orientation=UP)),
     ('kind = "general"\narea = 1e-4\nIy = 1e-9\nIz = 2e-9\nJ = 3e-9\nshear = [0.8, 0.7]\norientation = [0, 0, 1]',
      pp.GeneralSection(1e-4, 1e-9, 2e-9, 3e-9, shear=(0.8, 0.7), orientation=UP)),
 ]  # fmt: skip
