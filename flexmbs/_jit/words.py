@@ -5,6 +5,7 @@ records that are given again and again, a model's and its scratch, are remembere
 block of memory, of which only the addresses in it change.
 """
 
+import threading
 from array import array
 from collections import OrderedDict
 from collections.abc import Callable
@@ -28,22 +29,23 @@ class Layout:
 
 
 _layouts: dict[tuple[Any, ...], Layout] = {}
+_lock = threading.Lock()  # of threads that make records at once
 _remembered: "OrderedDict[int, tuple[Any, Layout, bytes]]" = OrderedDict()
 
 
 def remember(record: R) -> R:
     """The record; from now on its layout and its words, which never change: arrays stay in their places."""
-    if _recalled(record) is None:
-        keep(record, layout(record), words(record).tobytes())
-    _remembered.move_to_end(id(record))
+    keep(*(_recalled(record) or (record, layout(record), words(record).tobytes())))
     return record
 
 
 def keep(record: Any, found: Layout, content: bytes) -> None:
     """These are the layout and the words of a record."""
-    _remembered[id(record)] = record, found, content
-    while len(_remembered) > RECORDS:
-        _remembered.popitem(last=False)
+    with _lock:
+        _remembered[id(record)] = record, found, content
+        _remembered.move_to_end(id(record))
+        while len(_remembered) > RECORDS:
+            _remembered.popitem(last=False)
 
 
 def _recalled(record: Any) -> tuple[Any, Layout, bytes] | None:
@@ -61,9 +63,7 @@ def layout(value: Any) -> Any:
             return found[1]
         key = type(value), *map(layout, value)
         made = _layouts.get(key)
-        if made is None:
-            made = _layouts[key] = Layout(key[0], key[1:])
-        return made
+        return _layouts.setdefault(key, Layout(key[0], key[1:])) if made is None else made
     return float if isinstance(value, float) else int
 
 
