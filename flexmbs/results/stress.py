@@ -183,7 +183,9 @@ class StressView:
 
     def _nodal(self, t: FloatArray, rows: IntArray, stress: FloatArray) -> NodalStress:
         compliance = self._modes.compliance[self._modes.material[rows]]
-        return NodalStress(t, self.node_ids[rows], self.positions[rows], stress, compliance)
+        plies = self._modes.plies
+        laminated = plies is not None and bool(np.isin(rows, [plies.bottom, plies.top]).any())
+        return NodalStress(t, self.node_ids[rows], self.positions[rows], stress, compliance, laminated)
 
 
 def _taken(values: np.ndarray, rows: IntArray) -> np.ndarray:

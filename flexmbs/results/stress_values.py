@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.errors import InputError
 from flexmbs.flexible_body.stress import von_mises
 
 FloatArray = NDArray[np.float64]
@@ -25,6 +26,7 @@ class NodalStress:
 
     node_ids (m,): numbers in the mesh, one entry for each material of a node; positions (m, 3): undeformed, m.
     stress (m, 6) or (nt, m, 6): components xx, yy, zz, xy, yz, zx, Pa.  compliance (m, 6, 6): 1/Pa.
+    laminated: whether nodes of laminates are among them.
     """
 
     t: FloatArray
@@ -32,6 +34,7 @@ class NodalStress:
     positions: FloatArray
     stress: FloatArray
     compliance: FloatArray
+    laminated: bool = False
 
     @property
     def von_mises(self) -> FloatArray:
@@ -50,5 +53,8 @@ class NodalStress:
 
     @property
     def strain(self) -> FloatArray:
-        """Strain xx, yy, zz and engineering shears xy, yz, zx by Hooke's law, (m, 6) or (nt, m, 6)."""
+        """Strain xx, yy, zz and engineering shears xy, yz, zx by Hooke's law, (m, 6) or (nt, m, 6). Raises InputError for nodes of
+        laminates, whose faces have the material of a ply at its angle."""
+        if self.laminated:
+            raise InputError("strain: nodes of laminated shells are among these; `stress.plies` has what is in their plies")
         return np.asarray(np.einsum("ncd,...nd->...nc", self.compliance, self.stress))

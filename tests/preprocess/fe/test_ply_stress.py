@@ -105,6 +105,8 @@ def test_plies_of_a_solution(strip, tmp_path):
     strip.save(path)
     solution = pulled(fm.FlexibleBody("strip", path), 400.0)
     view = solution.body("strip").stress
+    with pytest.raises(InputError, match=r"strain: nodes of laminated shells are among these; `stress.plies` has"):
+        _ = view.history(view.nearest((0.2, 0.01, 5e-4))).strain
     found = view.plies.history(view.nearest((0.2, 0.01, 5e-4)))
     A, _, _ = pp.LaminateSection([(2.5e-4, 0.0), (5e-4, 90.0), (2.5e-4, 0.0)], orientation=X).stiffnesses(PLY)
     strain = np.linalg.solve(A, [400.0 / 0.02, 0.0, 0.0])
