@@ -53,8 +53,8 @@ class NodalStress:
 
     @property
     def strain(self) -> FloatArray:
-        """Strain xx, yy, zz and engineering shears xy, yz, zx by Hooke's law, (m, 6) or (nt, m, 6). Raises InputError for nodes of
-        laminates, whose faces have the material of a ply at its angle."""
+        """Strain xx, yy, zz and engineering shears xy, yz, zx by Hooke's law, (m, 6) or (nt, m, 6). Raises InputError for nodes
+        of laminates, whose faces have the material of a ply at its angle."""
         if self.laminated:
             raise InputError("strain: nodes of laminated shells are among these; `stress.plies` has what is in their plies")
         return np.asarray(np.einsum("ncd,...nd->...nc", self.compliance, self.stress))
