@@ -31,6 +31,7 @@ def cards_of(path: Path, lines: list[str], before: int) -> Iterator[Card]:
 
 def _entries(path: Path, lines: list[str], before: int, includes: Includes) -> Iterator[Card]:
     card: Card | None = None
+    tail = ""  # the name that the line before gives its continuation
     for number, raw in enumerate(lines, before + 1):
         text = raw.partition("$")[0].rstrip().expandtabs(8)
         if not text.strip():
@@ -48,13 +49,18 @@ def _entries(path: Path, lines: list[str], before: int, includes: Includes) -> I
         if (card is not None and name.rstrip("*").strip() in ("", "+")) or name.startswith(("+", "*")):
             if card is None:
                 raise InputError(f"{where}: continuation line without a preceding card: '{text.strip()[:60]}'")
+            if _plain(name) and tail and _plain(name) != tail:
+                raise InputError(
+                    f"{where}: continuation '{name}' does not follow its card; let each card's lines follow each other"
+                )
             card.fields += fields
+            tail = _tail(text)
             continue
         yield from [card] if card else []
         card = None
         if name == "ENDDATA":
             return
-        card = Card(name.rstrip("*").rstrip("_"), fields, where)  # meshio writes CTETRA_
+        card, tail = Card(name.rstrip("*").rstrip("_"), fields, where), _tail(text)  # meshio writes CTETRA_
     yield from [card] if card else []
 
 
@@ -67,6 +73,20 @@ def fields_of(text: str) -> tuple[str, list[str]]:
     name = text[:8].strip().upper()
     width, count = (16, 4) if name.endswith("*") or name.startswith("*") else (8, 8)
     return name, [text[8 + width * k : 8 + width * (k + 1)].strip() for k in range(count)]
+
+
+def _plain(name: str) -> str:
+    """The name of a continuation without its sign."""
+    return name.lstrip("+*").replace(" ", "").upper()
+
+
+def _tail(text: str) -> str:
+    """The name that a line gives its continuation in its last field, without its sign; "" for none."""
+    if "," in text[:80]:
+        name, *fields = (part.strip() for part in text.split(","))
+        last = fields[4 if "*" in name else 8 :][:1]
+        return _plain(last[0]) if last else ""
+    return _plain(text[72:80].strip())
 
 
 def _refuse_more_fields(text: str, where: str) -> None:

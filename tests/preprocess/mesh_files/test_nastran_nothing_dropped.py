@@ -57,3 +57,17 @@ def test_a_ply_given_by_its_output_alone_repeats_the_one_before(tmp_path):
 def test_what_has_no_effect_is_refused_by_name(tmp_path, bulk, message):
     with pytest.raises(InputError, match=message):
         read(tmp_path, bulk)
+
+
+def beam(first, *others):
+    """A bar in small fields with names of its continuation lines."""
+    return BAR + f"{'PBEAM':8}{'8':8}{'1':8}{'100.':8}{'800.':8}{'900.':8}{'':8}{'1000.':8}{'':8}{first}\n" + "".join(others)
+
+
+def test_continuations_by_name(tmp_path):
+    """Those that follow their cards are read, others are refused: a line of another card would be joined."""
+    second = f"{{:8}}{'0.':8}{'0.':8}\n"
+    for first, name in (("+A", "+A"), ("+A", "+"), ("", "+A"), ("", "+"), ("+   A1", "+   A1")):
+        assert read(tmp_path, beam(first, second.format(name))).mass > 0.0
+    with pytest.raises(InputError, match=r"continuation '\+B' does not follow its card; let each card's lines follow each other"):
+        read(tmp_path, beam("+A", second.format("+B")))
