@@ -1,8 +1,8 @@
 """Tangents of random models by all of their parameters, against fourth-order differences of whole runs.
 
-    python reports/optimisation/random_tangents.py [--jobs 2]        -> random_tangents.json, the table of README.md (see there)
+    python reports/optimisation/tangents.py [--jobs 2]        -> tangents.json, the table of README.md (see there)
 
-The models and the comparison are those of `tests/contract/random_tangents.py`.
+The models and the comparison are those of `tests/contract/random_tangents.py`. A study that is run again continues.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-FOUND = HERE / "random_tangents.json"
+FOUND = HERE / "tangents.json"
 sys.path.insert(0, str(HERE.parents[1] / "tests" / "contract"))
 from random_tangents import ABSOLUTE, EMBEDDED, EXPLICIT, LOOP, RECURSIVE, TREE, compared  # noqa: E402
 
@@ -52,6 +52,8 @@ def table(found: list[dict[str, Any]]) -> str:
     for how in WAYS:
         mine = [each for each in found if each["how"] == how]
         rows = [row for each in mine for row in each.get("rows", [])]
+        if not rows:
+            continue
         errors = [[row[k] for row in rows] for k in (1, 2)]
         figures = [f"{value:.0e}" for each in errors for value in (statistics.median(each), max(each))]
         done = sum("rows" in each for each in mine)
@@ -64,11 +66,14 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--write", action="store_true", help="only the table, of the file")
     given = parser.parse_args()
-    if not given.write:
-        with ProcessPoolExecutor(given.jobs) as pool:
-            found = list(pool.map(examined, CASES))
-        FOUND.write_text("[\n" + ",\n".join(json.dumps(each) for each in found) + "\n]\n", encoding="utf-8")
-    text = table(json.loads(FOUND.read_text(encoding="utf-8")))
+    found = json.loads(FOUND.read_text(encoding="utf-8")) if FOUND.exists() else []
+    done = {(each["model"], each["how"]) for each in found}
+    left = [] if given.write else [case for case in CASES if (f"{case[0]} {case[1]}", case[2]) not in done]
+    with ProcessPoolExecutor(given.jobs) as pool:
+        for each in pool.map(examined, left):
+            found.append(each)
+            FOUND.write_text("[\n" + ",\n".join(map(json.dumps, found)) + "\n]\n", encoding="utf-8")
+    text = table(found)
     readme = HERE / "README.md"
     mark = r"(<!-- random tangents -->\n).*?(\n<!-- end -->)"
     readme.write_text(
