@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.sparse as sp
 
 from flexmbs.flexible_body.parts import FloatArray
-from preprocess.fe.freedoms import Freedoms
-from preprocess.fe.interfaces import NO_TRIANGLES, Averaged, BoundInterface, IntArray
+from preprocess.fe.interfaces import Averaged
 from preprocess.inputs.arguments import checked_arguments
-from preprocess.mesh.node_regions import NodeSets
 
 
 @checked_arguments
@@ -28,15 +26,8 @@ class FaceAveraged(Averaged):
 
     face_mass: sp.csr_matrix = field(kw_only=True)
 
-    def bind(
-        self,
-        name: str,
-        nodes: FloatArray,
-        sets: NodeSets,
-        triangles: IntArray = NO_TRIANGLES,
-        freedoms: Freedoms | None = None,
-    ) -> BoundInterface:
-        bound = super().bind(name, nodes, sets, triangles, freedoms)
-        motion = bound.rigid_motion
-        weighted = np.asarray(self.face_mass @ motion.reshape(len(motion), -1)).reshape(motion.shape)
-        return replace(bound, weights=np.asarray(self.face_mass.sum(axis=1)).ravel(), weighted=weighted)
+    def node_weights(self, count: int) -> FloatArray:
+        return np.asarray(self.face_mass.sum(axis=1)).ravel()
+
+    def _weighted(self, weights: FloatArray, motion: FloatArray) -> FloatArray:
+        return np.asarray(self.face_mass @ motion.reshape(len(motion), -1)).reshape(motion.shape)

@@ -115,8 +115,12 @@ class Interface(ABC):
         motion = np.concatenate([rigid_motion(arm), turn])
         size = float(np.linalg.norm(arm, axis=1).mean()) or 1.0
         weights = np.concatenate([weights, weights[np.isin(rows, turned)] * size**2])
-        weighted = weights[:, None, None] * motion
+        weighted = self._weighted(weights, motion)
         return BoundInterface(name, self.kind, drives, rows, position, axes, blocks, motion, weights, weighted)
+
+    def _weighted(self, weights: FloatArray, motion: FloatArray) -> FloatArray:
+        """The motion of the nodes (n, 3, 6), weighted."""
+        return np.asarray(weights[:, None, None] * motion)
 
     def _turned(self, points: FloatArray, rows: IntArray, freedoms: Freedoms) -> IntArray:
         """Nodes whose rotation is coupled: of a rigid interface all that have one, of an averaged interface only if the

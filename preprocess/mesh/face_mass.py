@@ -33,9 +33,9 @@ def face_mass(mesh: Mesh, rows: Indices) -> sp.csr_matrix:
     place[rows] = np.arange(len(rows))
     solids = {name: block.connectivity for name, block in mesh.blocks.items() if name in ELEMENTS}
     entries: list[tuple[Array, Indices]] = []
-    for shape, nodes in outer_faces(solids) if solids else ():
+    for _, nodes in outer_faces(solids) if solids else ():
         inside = nodes[(place[nodes] >= 0).all(axis=1)]
-        entries.append((_masses(mesh.nodes[inside], shape.corners), place[inside]))
+        entries.append((face_masses(mesh.nodes[inside]), place[inside]))
     total = sp.csr_matrix((len(rows), len(rows)))
     for masses, at in entries:
         k = at.shape[1]
@@ -44,10 +44,16 @@ def face_mass(mesh: Mesh, rows: Indices) -> sp.csr_matrix:
     return total
 
 
-def _masses(x: Array, corners: int) -> Array:
+def node_areas(x: Array) -> Array:
+    """∫ N_a dA (e, k) of faces, negative at the corners of quadrilaterals with eight nodes: Σ_b N_b = 1."""
+    return np.asarray(face_masses(x).sum(axis=2))
+
+
+def face_masses(x: Array) -> Array:
     """∫ N Nᵀ dA (e, k, k) of faces with node positions (e, k, 3), corners first, then the middles of the sides, then the
     centre."""
     k = x.shape[1]
+    corners = 3 if k in (3, 6) else 4
     points, weights = _rule(corners)
     exponents = np.array(EXPONENTS[k])
     to_nodes = np.linalg.inv(monomials(_nodes(corners, k), exponents))

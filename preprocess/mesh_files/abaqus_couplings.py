@@ -15,7 +15,7 @@ import numpy as np
 
 from flexmbs.errors import InputError
 from preprocess.mesh.declared import Items
-from preprocess.mesh.face_weights import node_areas
+from preprocess.mesh.face_mass import node_areas
 from preprocess.mesh_files.abaqus_assembly import Reading, Rows, split
 from preprocess.mesh_files.abaqus_blocks import error_at
 from preprocess.mesh_files.abaqus_fields import integer, real

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 import preprocess as pp
 from flexmbs.errors import InputError
-from preprocess.mesh.face_weights import node_areas
+from preprocess.mesh.face_mass import node_areas
 
 CCX = shutil.which("ccx")
 FLAP = "*NODE\n1,0,0,0\n2,100,0,0\n3,100,50,0\n4,0,50,0\n5,120,25,0\n*ELEMENT, TYPE=S4, ELSET=flap\n1, 1, 2, 3, 4\n"
