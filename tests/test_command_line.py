@@ -16,14 +16,10 @@ import pytest
 
 import flexmbs as fm
 from flexmbs.__main__ import main
-from flexmbs._jit import COMPILED
 from flexmbs.api.solution import Solution
 from flexmbs.command.kinds import example, keys
 from flexmbs.command.listing import all_kinds
 from flexmbs.declaration import Declaration
-
-if COMPILED:
-    pytest.skip("tests/test_interpreted.py runs these without compiling", allow_module_level=True)
 
 MODEL = """format = "flexmbs-model/1"
 name = "pendulum"

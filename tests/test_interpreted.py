@@ -10,7 +10,7 @@ import pytest
 from flexmbs._jit import COMPILED
 
 HERE = pathlib.Path(__file__).parent
-FOLDERS = ["contract", "results", "algebra", "exports", "durability", "test_command_line.py", "test_outputs.py"]
+FOLDERS = ["contract", "algebra"]
 
 
 @pytest.mark.skipif(not COMPILED, reason="the run is interpreted already and collects these tests itself")

@@ -12,15 +12,11 @@ import pytest
 
 import flexmbs as fm
 import preprocess as pp
-from flexmbs._jit import COMPILED
 from flexmbs.errors import InputError, MachineError
 from flexmbs.files.kinds import SOLUTION
 from flexmbs.files.output import whole_file
 from flexmbs.files.reserve import reserved
 from preprocess.mesh.structured import box_mesh
-
-if COMPILED:
-    pytest.skip("tests/test_interpreted.py runs these without compiling", allow_module_level=True)
 
 sys.path.insert(0, str(Path(__file__).parent / "bad_inputs"))
 from mechanisms import call, pendulum, saved
