@@ -59,9 +59,8 @@ def _turning(
         p = left if interface.drives_nodes else mine
         yield interface.rigid_motion[: len(interface.nodes)], rotations[j], fe.displacements(p)[interface.nodes]
     for arms in fe.arms.values():
-        six = fe.freedoms.six(np.array([arms.centre]))[0]
-        p = left if arms.average is None else -(arms.average.T @ (left - own)[six])
-        yield arms.rigid_motion, shapes[six[3:]], fe.displacements(p)[arms.nodes]
+        p = left if arms.led is None else -(arms.led.C.T @ (left - own)[arms.led.dofs])
+        yield arms.rigid_motion, arms.turn @ shapes, fe.displacements(p)[arms.nodes]
 
 
 def _rotation_work(rigid_motion: FloatArray, p: FloatArray) -> FloatArray:

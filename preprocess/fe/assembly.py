@@ -16,7 +16,13 @@ from preprocess.fe.attach import attach
 from preprocess.fe.connection import Connection, Nodes
 from preprocess.fe.connections import connected
 from preprocess.fe.constraints import constraints_of
-from preprocess.fe.declared import declared_connections, declared_masses, declared_materials, declared_sections
+from preprocess.fe.declared import (
+    declared_connections,
+    declared_masses,
+    declared_materials,
+    declared_sections,
+    nodes_of_bodies,
+)
 from preprocess.fe.element_groups import ElementGroup, Materials, element_groups
 from preprocess.fe.freedoms import Freedoms
 from preprocess.fe.kernels import add_elements
@@ -94,7 +100,8 @@ def assemble(
     groups = element_groups(mesh, material, formulation.chosen(ELEMENTS))
     _warn_of_stiff_elements(mesh)
     K, m = _solid_matrices(mesh, groups, lumped) if groups else _empty_matrices(len(mesh.nodes))
-    nodes = Nodes(mesh.nodes, mesh.node_ids, mesh.node_sets, Freedoms(len(mesh.nodes), turning_nodes(mesh)), mesh.faces)
+    turning = np.union1d(turning_nodes(mesh), nodes_of_bodies(mesh))
+    nodes = Nodes(mesh.nodes, mesh.node_ids, mesh.node_sets, Freedoms(len(mesh.nodes), turning), mesh.faces)
     joints = connected(nodes, connections)
     places, freedoms = joints.nodes.positions, joints.nodes.freedoms
     parts = structures(mesh, material, sections, freedoms)

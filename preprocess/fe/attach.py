@@ -98,9 +98,8 @@ def _nodal_mass(fe: FEModel, rows: Indices, attached: PointMass) -> sp.csr_matri
     for _ in range(1 + LAYERS):
         rows = rows[:: -(-len(rows) // MOST_NODES)]
         block = _block(fe.nodes[rows] - centre, np.where(np.isin(rows, own), 1.0, ADDED), attached)
-        if block is not None:
+        if block is not None or not len(rows := _widened(fe, rows)):
             break
-        rows = _widened(fe, rows)
     if block is None:
         raise InputError(f"point mass: the nodes of {attached.where!r} cannot carry it; choose a larger region")
     entries = np.repeat(rows, len(rows)), np.tile(rows, len(rows))

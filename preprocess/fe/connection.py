@@ -29,13 +29,13 @@ class Nodes(NamedTuple):
 
 
 class Arms(NamedTuple):
-    """A bound spider: its centre, the nodes (n,), their rigid motion about it (n, 3, 6), and G (6, size) with (t, θ) = G u where
-    the centre follows the nodes, else None."""
+    """A bound spider: its nodes (n,), their rigid motion about its centre (n, 3, 6), and their rotation by u (3, size); what of
+    the centre follows the nodes, None where these follow it."""
 
-    centre: int
     nodes: IntArray
     rigid_motion: FloatArray
-    average: sp.csr_matrix | None
+    turn: sp.csr_matrix
+    led: Dependence | None
 
 
 class Connection(ABC):

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from flexmbs.errors import InputError
 from preprocess.fe.connection import Connection
 from preprocess.fe.connections import CONNECTIONS
@@ -41,6 +44,14 @@ def declared_masses(mesh: Mesh) -> list[PointMass]:
             own["position"] = tuple(x + given["arm"])
         found.append(PointMass(given["where"], **own))
     return found
+
+
+def nodes_of_bodies(mesh: Mesh) -> NDArray[np.int64]:
+    """Nodes without elements of masses with an arm or inertia, which need a rotation."""
+    given = mesh.declared.masses
+    numbers = [each["node"] for each in given if np.any(each.get("arm", 0.0)) or "inertia" in each]
+    rows = np.flatnonzero(np.isin(mesh.node_ids, numbers))
+    return rows[~np.isin(rows, np.concatenate([block.connectivity.ravel() for block in mesh.blocks.values()]))]
 
 
 def declared_materials(mesh: Mesh) -> dict[str, Material]:

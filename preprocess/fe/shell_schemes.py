@@ -5,7 +5,9 @@
     quad8   all strains of nine nodes (MITC9); the ninth, in the centre, is condensed in the element
     tri6    all strains (MITC6)
 
-Tied strains are interpolated between their tying points; at these they are those of the displacements.
+Tied strains are interpolated between their tying points; at these they are those of the displacements. In a quad8 that is no
+parallelogram the contravariant components of a constant stress, J gⁱ·σ·gʲ, are no polynomials, so that the tied strains of its
+inner node do not balance it exactly: about 1e-6 of the strain in a patch, less the finer the mesh.
 
 Source: Dvorkin and Bathe, Eng. Comput. 1 (1984) 77; Lee, Lee and Bathe, Computers & Structures 138 (2014) 12; Bucalem and Bathe,
 Int. J. Numer. Meth. Eng. 36 (1993) 3729 (MITC9); Lee and Bathe, Computers & Structures 82 (2004) 945 (MITC6).

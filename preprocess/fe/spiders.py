@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from flexmbs.errors import InputError, shown
 from flexmbs.flexible_body.parts import FloatArray, IntArray
-from preprocess.fe.connection import Arms, Connection, Nodes, one_node
+from preprocess.fe.connection import NO_NODES, Arms, Connection, Nodes, one_node
 from preprocess.fe.constraints import Dependence
 from preprocess.fe.mass_points import spread
 from preprocess.inputs.arguments import checked_arguments, floats, vector
@@ -100,7 +100,8 @@ class RigidSpider(Spider):
 
     def arms(self, name: str, nodes: Nodes) -> Arms:
         centre, feet = self._feet(name, nodes)
-        return Arms(centre, feet, rigid_motion(nodes.positions[feet] - nodes.positions[centre]), None)
+        turn = spread(np.eye(3), nodes.freedoms.six(np.array([centre]))[0, 3:], nodes.freedoms.size)
+        return Arms(feet, rigid_motion(nodes.positions[feet] - nodes.positions[centre]), turn, None)
 
 
 @checked_arguments
@@ -111,6 +112,7 @@ class AveragingSpider(Spider):
     weights (n,): of the nodes, in the order of their rows; by default equal; single ones may be negative, as areas of quadratic
     faces are.  Weights of rotations are these times the square of
     the nodes' mean distance from the centre.
+    follows: components of the centre that follow the nodes; the others are those of its own elements.
 
     Examples
     --------
@@ -124,17 +126,28 @@ class AveragingSpider(Spider):
 
     components: str = "123"
     weights: Sequence[float] | None = None
+    follows: str = ALL
 
     kind = "averaging-spider"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_components(self.follows, "follows")
+
+    def rotating(self, name: str, nodes: Nodes) -> IntArray:
+        return super().rotating(name, nodes) if set("456") & set(self.follows) else NO_NODES
+
     def dependence(self, name: str, nodes: Nodes) -> Dependence:
         centre, feet = self._feet(name, nodes)
-        return Dependence(name, nodes.freedoms.six(np.array([centre]))[0], self._average(nodes, centre, feet))
+        led = [int(c) - 1 for c in sorted(set(self.follows))]
+        of_centre = 3 * centre + np.arange(3) if led[-1] < 3 else nodes.freedoms.six(np.array([centre]))[0]
+        return Dependence(name, of_centre[led], self._average(nodes, centre, feet)[led])
 
     def arms(self, name: str, nodes: Nodes) -> Arms:
         centre, feet = self._feet(name, nodes)
         arm = nodes.positions[feet] - nodes.positions[centre]
-        return Arms(centre, feet, rigid_motion(arm), self._average(nodes, centre, feet))
+        average = self._average(nodes, centre, feet)
+        return Arms(feet, rigid_motion(arm), average[3:], self.dependence(name, nodes))
 
     def _average(self, nodes: Nodes, centre: int, feet: IntArray) -> sp.csr_matrix:
         """G (6, size)."""

@@ -27,8 +27,8 @@ class Points:
     KEYWORDS: ClassVar = ("SPRING", "MASS")
 
     def add(self, keyword: str, options: Mapping[str, str], line: str, rows: Rows) -> None:
-        """A keyword block; of a curve the slope of its first part. Raises InputError with the line."""
-        values = [reals(*row) for row in rows]
+        """A keyword block, at its first temperature; of a curve the slope of its first part. Raises InputError with the line."""
+        values = [reals(*row) for row in rows if row[1].strip(", ")]
         if not options.get("ELSET") or not values or not values[0]:
             raise error_at(line, f"*{keyword} has no ELSET= or no data")
         if keyword == "MASS":
@@ -36,7 +36,7 @@ class Points:
                 raise error_at(line, f"*MASS, TYPE={options['TYPE']} is not supported; give one mass")
             self.weights.append((options["ELSET"], values[0][0], line))
             return
-        stiffness = values[-1][0]
+        stiffness = values[0][0]
         if "NONLINEAR" in options:
             if len(values) < 2 or len(values[0]) < 2 or not values[1][1] > values[0][1]:
                 raise error_at(line, "*SPRING, NONLINEAR needs two points of force and elongation, ascending")

@@ -16,6 +16,7 @@ from flexmbs.errors import InputError
 from flexmbs.files.inputs import read_text
 from preprocess.mesh.declared import Declared
 from preprocess.mesh_files.nastran_cards import Card, cards_of, integer_field, listed_numbers, real_field, text_field
+from preprocess.mesh_files.nastran_case_control import selected_equations, sets_of
 from preprocess.mesh_files.nastran_coordinates import Frames, basic_position
 from preprocess.mesh_files.nastran_points import CARDS as POINTS
 from preprocess.mesh_files.nastran_properties import MATERIALS, PROPERTIES
@@ -141,7 +142,8 @@ def _bulk(path: Path, structural: bool) -> Bulk:
     cards = list(cards_of(path, lines[start + 1 :], start + 1))
     if not any(card.name == "GRID" for card in cards):
         raise InputError(f"{path}: has no GRID card; expected Nastran bulk data (BEGIN BULK … ENDDATA)")
-    bulk = Bulk(either_sets=_case_control_sets(path, lines[: max(start, 0)]), structures=Structures(source=str(path)))
+    before = lines[: max(start, 0)]
+    bulk = Bulk(either_sets=sets_of(path, before), structures=Structures(source=str(path)))
     systems = {integer_field(card, 0): card for card in cards if card.name in ("CORD2R", "CORD2C", "CORD2S")}
     defaults = next((card for card in cards if card.name == "GRDSET"), Card("GRDSET", [], ""))
     default, turned = (integer_field(defaults, k, 0) for k in (1, 5))
@@ -190,7 +192,8 @@ def _bulk(path: Path, structural: bool) -> Bulk:
         refused = [f"{n} {name}" for name, n in sorted(left.items()) if name != "PLOTEL"]
         if refused:
             raise InputError(f"{path}: {' and '.join(refused)} are not supported; use RBE2, RBE3, MPC, CONM2")
-        bulk.structures.mass_factor = _mass_factor(cards, lines[: max(start, 0)])
+        bulk.structures.mass_factor = _mass_factor(cards, before)
+        bulk.structures.select_equations(selected_equations(path, before))
         bulk.notices = [notice for notice in bulk.notices if not notice.startswith("RBE")] + bulk.structures.notices
         _require_nodes(path, bulk)
     bulk.notices += [f"{n} {name} omitted: {_remedy(name)}" for name, n in sorted(left.items())]
@@ -299,14 +302,3 @@ _SET_CARDS = {
     "RBE2": _add_coupling,
     "RBE3": _add_coupling,
 }
-
-
-def _case_control_sets(path: Path, lines: list[str]) -> dict[str, list[int]]:
-    """SET n = 1, 2, 5 THRU 9 before BEGIN BULK; continued after a comma. Other kinds of SET are skipped."""
-    sets: dict[str, list[int]] = {}
-    text = "\n".join(line.partition("$")[0] for line in lines)
-    for match in re.finditer(r"^\s*SET\s+(\d{1,9})\s*=\s*([\d\sTHRUthru,]+?)(?<!,)$", text, re.M):
-        sets[f"SET {match.group(1)}"] = listed_numbers(
-            re.split(r"[,\s]+", match.group(2).strip()), f"{path}: SET {match.group(1)}"
-        )
-    return sets

@@ -1,6 +1,6 @@
 """Springs, bushings, equations and point masses of Nastran bulk data, as declarations of a part file in the units of the file.
 
-Source: MSC Nastran, Quick Reference Guide, CELAS1, CELAS2, PELAS, CBUSH, PBUSH, MPC, CONM2.
+Source: MSC Nastran, Quick Reference Guide, CELAS1, CELAS2, PELAS, CBUSH, PBUSH, MPC, MPCADD, CONM2.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
-from preprocess.mesh_files.nastran_cards import Card, integer_field, real_field, text_field
+from preprocess.mesh_files.nastran_cards import Card, integer_field, listed_numbers, real_field, text_field
 
 Array = NDArray[np.float64]
 Item = dict[str, Any]
@@ -23,13 +23,15 @@ MIDDLE = 0.5  # of the line between the grids of a CBUSH
 
 @dataclass
 class Points:
-    """Cards of springs and bushings, stiffnesses by property, equations by set, masses, node sets of these, and numbers."""
+    """Cards of springs and bushings, stiffnesses by property, equations by set, unions of such sets, masses, node sets of these,
+    and numbers."""
 
     springs: list[Card] = field(default_factory=list)
     bushings: list[Card] = field(default_factory=list)
     stiffness: dict[int, float] = field(default_factory=dict)
     stiffnesses: dict[int, list[float]] = field(default_factory=dict)
-    equations: dict[int, list[tuple[list[tuple[int, int, float]], str]]] = field(default_factory=dict)
+    equations: dict[int, list[list[tuple[int, int, float]]]] = field(default_factory=dict)
+    unions: dict[int, list[int]] = field(default_factory=dict)
     masses: list[Item] = field(default_factory=list)
     sets: dict[str, list[int]] = field(default_factory=dict)
     known: set[tuple[str, int]] = field(default_factory=set)
@@ -42,15 +44,23 @@ class Points:
         self.known.add(key)
         CARDS[card.name](self, card)
 
+    def select(self, number: int, source: str) -> int:
+        """Keep the equations of a set, or of the sets that MPCADD unites; how many are left out. Raises InputError."""
+        chosen = self.unions.get(number, [number] if number else [])
+        missing = [each for each in chosen if each not in self.equations]
+        if missing:
+            known = ", ".join(map(str, self.equations)) or "none"
+            raise InputError(f"{source}: case control selects MPC = {number}, but there is no MPC {missing[0]}; it has: {known}")
+        count = sum(map(len, self.equations.values()))
+        self.equations = {each: self.equations[each] for each in chosen}
+        return count - sum(map(len, self.equations.values()))
+
     def connections(self, axes: Callable[[int, Card], Array], positions: dict[int, Any]) -> dict[str, Item]:
         """Connections by name; axes: columns of a coordinate system; positions: of the nodes. Raises InputError."""
         found = {f"{card.name} {integer_field(card, 0)}": self._spring(card) for card in self.springs}
         found |= {f"CBUSH {integer_field(card, 0)}": self._bushing(card, axes, positions) for card in self.bushings}
-        if len(self.equations) > 1:
-            where = [rows[0][1] for rows in self.equations.values()]
-            raise InputError(f"{where[1]}: MPC of several sets {', '.join(map(str, self.equations))}; keep those of one set")
         for number, rows in self.equations.items():
-            for k, (terms, _) in enumerate(rows, 1):
+            for k, terms in enumerate(rows, 1):
                 found[f"MPC {number} ({k})"] = {"kind": "equation", "terms": terms}
         return found
 
@@ -142,7 +152,11 @@ def _equation(points: Points, card: Card) -> None:
                 terms.append((integer_field(card, line + k), int(component), real_field(card, line + k + 2)))
     if len(terms) < 2:
         raise InputError(f"{card.line}: MPC {integer_field(card, 0)} has {len(terms)} terms; it needs two or more")
-    points.equations.setdefault(integer_field(card, 0), []).append((terms, card.line))
+    points.equations.setdefault(integer_field(card, 0), []).append(terms)
+
+
+def _union(points: Points, card: Card) -> None:
+    points.unions[integer_field(card, 0)] = listed_numbers(card.fields[1:], card.line)
 
 
 def _mass(points: Points, card: Card) -> None:
@@ -164,5 +178,5 @@ def _mass(points: Points, card: Card) -> None:
 
 CARDS: dict[str, Callable[[Points, Card], None]] = {
     "CELAS1": _springs, "CELAS2": _springs, "PELAS": _elastic, "CBUSH": _bushings, "PBUSH": _bushing_property, "MPC": _equation,
-    "CONM2": _mass,
+    "MPCADD": _union, "CONM2": _mass,
 }  # fmt: skip

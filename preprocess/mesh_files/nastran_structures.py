@@ -98,6 +98,12 @@ class Structures:
         inertia = {"inertia": [[k * each for each in row] for row in mass["inertia"]]} if "inertia" in mass else {}
         return {**mass, "mass": k * mass["mass"], **inertia}
 
+    def select_equations(self, number: int) -> None:
+        """Keep the equations of MPC = number, 0 for none, and note those that are not applied. Raises InputError."""
+        left = self.points.select(number, self.source)
+        if left and not number:
+            self.notices.append(f"{left} MPC omitted: the case control selects none; write MPC = n before BEGIN BULK")
+
     def declared(self, axes: Axes, solids: Mapping[str, int], positions: Mapping[int, Any]) -> Declared:
         """Sections and materials by element set, connections and masses; solids: property by element set of solids."""
         sets = self.element_sets(axes)
@@ -167,13 +173,14 @@ def add_spider(found: Structures, card: Card) -> None:
     if rigid:
         found.connections[name] = {"kind": "rigid-spider", **spider, "components": text_field(card, 2) or "123456"}
         return
-    if text_field(card, 3) not in ("123456", "123"):
-        raise InputError(f"{card.line}: {name}: components {text_field(card, 3)!r} of its centre are not supported; give 123456")
+    if not re.fullmatch("[1-6]+", text_field(card, 3)):
+        raise InputError(f"{card.line}: {name}: components {text_field(card, 3)!r} of its centre; give digits from 1 to 6")
     weights, components = _weights(card, name)
     if len(components) != 1:
         raise InputError(f"{card.line}: {name}: has groups of different components, which are not supported; give one kind")
     chosen = {number: weight for weight, numbers in weights for number in numbers}
-    found.connections[name] = {"kind": "averaging-spider", **spider, "components": components.pop(), "weights": chosen}
+    means = {"components": components.pop(), "follows": text_field(card, 3), "weights": chosen}
+    found.connections[name] = {"kind": "averaging-spider", **spider, **means}
 
 
 def _weights(card: Card, name: str) -> tuple[list[tuple[float, list[int]]], set[str]]:

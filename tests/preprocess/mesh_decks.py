@@ -386,7 +386,10 @@ near, out
 
 def every_card_nastran():
     """Nastran deck in mm: a laminated plate, beams at its edge, a rod, bushings, springs, an equation, a mass, materials."""
-    return """BEGIN BULK
+    return """SOL 103
+CEND
+MPC = 6
+BEGIN BULK
 GRID,1,,0.,0.,0.
 GRID,2,,200.,0.,0.
 GRID,3,,200.,100.,0.
@@ -418,6 +421,8 @@ PBUSH,4,K,1000.,2000.,3000.,4.+4,5.+4,6.+4
 CELAS2,7,500.,12,1,3,1
 CELAS1,8,9,11,6,2,6
 PELAS,9,7.+3
+MPCADD,6,1
+MPC,2,5,1,1.0,1,1,-1.0
 MPC,1,5,3,2.0,1,3,-1.0
 ,,2,3,-1.0
 CONM2,9,14,,0.002,10.,0.,20.

@@ -47,6 +47,35 @@ def test_averaging_spider_distributes_forces_as_a_bolt_group():
     assert np.abs(fe.displacements(found)[others]).max() == 0.0
 
 
+def test_a_centre_of_which_only_translations_follow_keeps_its_own_rotations():
+    """A beam on the centre: pinned at the mean motion of the bolts, its rotation is its own; without a beam there is none."""
+    spider = pp.AveragingSpider("x1", reference="pin", follows="123")
+    nodes = np.vstack([BAR.nodes, [[0.4, 0.01, 0.015], [0.6, 0.01, 0.015]]])
+    n = len(BAR.nodes)
+    solid = {"hex20": BAR.blocks["hex20"].connectivity}
+    sets = {**BAR.node_sets, "pin": [n], "end": [n + 1]}
+    mesh = pp.Mesh.from_arrays(nodes, {**solid, "line2": [[n, n + 1]]}, node_sets=sets, separate=True)
+    section = pp.CircularSection(0.01)
+    pinned = pp.assemble(mesh, STEEL, sections=section, connections={"joint": spider})
+    assert pinned.constraints.dependent.size == 3
+    u = np.zeros((pinned.freedoms.size, 1))
+    six = pinned.freedoms.six(np.array([n, n + 1]))
+    arm = nodes[n + 1] - nodes[n]
+    for axis in np.eye(3):  # the beam turns about the pin without a force
+        u[six[:, 3:], 0] = axis
+        u[six[1, :3], 0] = np.cross(axis, arm)
+        turned = pinned.constraints.motion(u)
+        assert np.abs(turned[six[:, 3:], 0] - axis).max() == 0.0
+        assert np.abs(pinned.constraints.loads(pinned.K @ turned)).max() < 1e-9 * np.abs(pinned.K.data).max()
+    alone = pp.Mesh.from_arrays(nodes[:-1], solid, node_sets={**BAR.node_sets, "pin": [n]})
+    follower = pp.assemble(alone, STEEL, connections={"joint": spider})
+    assert not len(follower.rotating)
+    mean = follower.constraints.motion(np.random.default_rng(5).standard_normal((follower.freedoms.size, 1)))
+    weights = np.zeros((len(BAR.nodes), 3))
+    weights[BAR.node_sets["x1"]] = 1.0 / len(BAR.node_sets["x1"])
+    np.testing.assert_allclose(mean[3 * n : 3 * n + 3, 0], (weights * mean[: 3 * n].reshape(-1, 3)).sum(axis=0), atol=1e-12)
+
+
 @pytest.mark.parametrize("kind", [pp.RigidSpider, pp.AveragingSpider])
 def test_rigid_motion_is_exact(kind):
     fe = pp.assemble(BAR, STEEL, connections={"flange": kind("x1", position=(0.5, 0.01, 0.01))})

@@ -212,3 +212,8 @@ LAYERS = "*ORIENTATION, NAME=o\n1, 0, 0, 0, 1, 0\n{}*SHELL SECTION, ELSET=flap, 
 def test_nothing_of_a_deck_is_dropped(tmp_path, text, message):
     with pytest.raises(InputError, match=message):
         read(tmp_path, text)
+
+
+def test_a_spring_has_its_stiffness_at_the_first_temperature(tmp_path):
+    coil = SHEET + "*ELEMENT, TYPE=SPRINGA, ELSET=coil\n9, 1, 3\n*SPRING, ELSET=coil\n\n70., 0., 293.\n60., 0., 393.\n"
+    assert read(tmp_path, coil).declared.connections["spring 9"]["stiffness"] == pytest.approx(70e3)  # N/m

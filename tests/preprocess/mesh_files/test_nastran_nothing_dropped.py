@@ -1,10 +1,13 @@
 """Nastran decks: what a deck says has its effect, or is refused by name."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import preprocess as pp
 from flexmbs.errors import InputError
+from preprocess.body.free_body import central_inertia
 
 GRIDS = "GRID,1,,0.,0.,0.\nGRID,2,,100.,0.,0.\nGRID,3,,100.,50.,0.\nGRID,4,,0.,50.,0.\nGRID,5,,120.,25.,0.\n"
 STEEL, CARBON = "MAT1,1,2.1+5,,.3,7.85-9\n", "MAT8,2,1.35+5,1.+4,.3,5.+3,5.+3,3.5+3,1.6-9\n"
@@ -71,3 +74,38 @@ def test_continuations_by_name(tmp_path):
         assert read(tmp_path, beam(first, second.format(name))).mass > 0.0
     with pytest.raises(InputError, match=r"continuation '\+B' does not follow its card; let each card's lines follow each other"):
         read(tmp_path, beam("+A", second.format("+B")))
+
+
+def test_only_the_equations_that_the_case_control_selects_are_applied(tmp_path):
+    equations = "MPC,3,1,1,1.,2,1,-1.\nMPC,4,3,1,1.,4,1,-1.\nMPCADD,5,3,4\n"
+    with pytest.warns(pp.PreprocessWarning, match="2 MPC omitted: the case control selects none; write MPC = n before"):
+        assert not read(tmp_path, SHEET + equations).constraints.dependent.size
+    chosen = [read(tmp_path, SHEET + equations, f"CEND\nSUBCASE 1\n  MPC = {n}  $ chosen\n") for n in (3, 4, 5)]
+    assert [fe.constraints.dependent.size for fe in chosen] == [1, 1, 2]
+
+
+@pytest.mark.parametrize(("components", "count"), [("123", 3), ("12346", 5), ("123456", 6)])
+def test_components_of_the_centre_of_an_average(tmp_path, components, count):
+    """REFC on a node of a beam: the other components are those of the beam."""
+    deck = SHEET + "GRID,6,,150.,25.,0.\nCBAR,2,8,5,6,0.,0.,1.\nPBARL,8,1,,ROD\n,2.\n"
+    fe = read(tmp_path, deck + f"RBE3,31,,5,{components},1.,123,1,2\n,3,4\n")
+    assert fe.constraints.dependent.size == count
+    (given,) = fe.freedoms.six(np.flatnonzero(fe.node_ids == 5))
+    np.testing.assert_array_equal(fe.constraints.dependent, sorted(given[int(c) - 1] for c in components))
+
+
+def test_a_mass_on_a_node_without_elements_is_a_body_that_the_spider_carries(tmp_path):
+    """The same body at the centre of a spider, or at one of its dependent nodes."""
+    mass = "CONM2,9,{},0,1.-3,5.,0.,2.\n,3.,,4.,,,5.\n"
+    at_centre = read(tmp_path, SHEET + "RBE2,30,5,123456,2,3\n" + mass.format(5))
+    at_foot = read(tmp_path, SHEET + "GRID,6,,115.,25.,0.\nRBE2,30,6,123456,5,2,3\n" + mass.format(5))
+    found = [
+        pp.reduce(fe, interfaces={"root": pp.Averaged("root")}, method=pp.CraigBampton(modes=4), reference="root")
+        for fe in (with_root(at_centre), with_root(at_foot))
+    ]
+    np.testing.assert_allclose(found[0].modes.frequency, found[1].modes.frequency, rtol=1e-9)
+    np.testing.assert_allclose(central_inertia(found[0]), central_inertia(found[1]), rtol=1e-9)
+
+
+def with_root(fe):
+    return replace(fe, node_sets={**fe.node_sets, "root": np.flatnonzero(fe.nodes[:, 0] < 0.101)})

@@ -1,0 +1,36 @@
+"""Case control of Nastran files: the commands before BEGIN BULK that concern a body.
+
+Source: MSC Nastran, Quick Reference Guide, case control commands SET, MPC.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from flexmbs.errors import InputError
+from preprocess.mesh_files.nastran_cards import listed_numbers
+
+
+def sets_of(path: Path, lines: Iterable[str]) -> dict[str, list[int]]:
+    """SET n = 1, 2, 5 THRU 9; continued after a comma. Other kinds of SET are skipped."""
+    sets: dict[str, list[int]] = {}
+    for match in re.finditer(r"^\s*SET\s+(\d{1,9})\s*=\s*([\d\sTHRUthru,]+?)(?<!,)$", _without_comments(lines), re.M):
+        sets[f"SET {match.group(1)}"] = listed_numbers(
+            re.split(r"[,\s]+", match.group(2).strip()), f"{path}: SET {match.group(1)}"
+        )
+    return sets
+
+
+def selected_equations(path: Path, lines: Iterable[str]) -> int:
+    """Number of MPC = n, 0 if none is selected. Raises InputError where subcases select different ones."""
+    found = {int(number) for number in re.findall(r"^\s*MPC\s*=\s*(\d{1,9})\s*$", _without_comments(lines), re.M | re.I)}
+    if len(found) > 1:
+        numbers = ", ".join(map(str, sorted(found)))
+        raise InputError(f"{path}: the case control selects MPC = {numbers} in different subcases; keep one")
+    return found.pop() if found else 0
+
+
+def _without_comments(lines: Iterable[str]) -> str:
+    return "\n".join(line.partition("$")[0].rstrip() for line in lines)
