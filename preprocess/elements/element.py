@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+APEX = 1e-100  # least 1-ζ: on the axis ξ = η = 0 the quotients are zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,14 +38,15 @@ class FaceTable:
 class Element:
     """Isoparametric solid element x(ξ) = Σ_a N_a(ξ) x_a.
 
-    Each N_a is the combination of the monomials ξ^i η^j ζ^k that is one at node a and zero at the other nodes, so that nodes
-    and exponents define the element.
+    Each N_a is the combination of the functions ξ^i η^j ζ^k / (1-ζ)^m that is one at node a and zero at the other nodes, so that
+    nodes, exponents and divisors define the element. At the apex of a pyramid, ζ = 1, they are their limits along its axis.
 
     name: short name; meshio_name: name of the cell type in meshio; corners: number of corner nodes (they come first)
     nodes (nn, 3): reference coordinates in the order of VTK; exponents (nn, 3): of the monomials
     stiffness_rule, mass_rule: quadrature of K and of m
     faces: the faces, by shape
     internal (ni, 3): exponents of incompatible modes, internal to the element
+    divisors (nn,): m of pyramids, by default zero
     """
 
     name: str
@@ -56,19 +58,29 @@ class Element:
     mass_rule: Quadrature
     faces: tuple[FaceTable, ...]
     internal: Indices = field(default_factory=lambda: np.zeros((0, 3), dtype=np.int64))
+    divisors: Indices | None = None
 
     @functools.cached_property
     def coefficients(self) -> Array:
-        """Coefficients (monomial, node) of the shape functions."""
-        return cast(Array, np.linalg.inv(monomials(self.nodes, self.exponents)))
+        """Coefficients (function, node) of the shape functions."""
+        return cast(Array, np.linalg.inv(self._functions(self.nodes)))
+
+    def _functions(self, points: Array, axis: int | None = None) -> Array:
+        """ξ^i η^j ζ^k / (1-ζ)^m (nq, nn), or their derivative along an axis."""
+        values = monomials(points, self.exponents, axis)
+        if self.divisors is None:
+            return values
+        m, shrunk = self.divisors, np.maximum(1 - points[:, 2, None], APEX)
+        values /= shrunk**m
+        return values + m * monomials(points, self.exponents) / shrunk ** (m + 1) if axis == 2 else values
 
     def shape_functions(self, points: Array) -> Array:
         """Values N (nq, nn) at points (nq, 3)."""
-        return monomials(points, self.exponents) @ self.coefficients
+        return self._functions(points) @ self.coefficients
 
     def gradients(self, points: Array) -> Array:
         """Derivatives ∂N/∂ξ (nq, nn, 3) at points (nq, 3)."""
-        return np.stack([monomials(points, self.exponents, axis) @ self.coefficients for axis in range(3)], axis=-1)
+        return np.stack([self._functions(points, axis) @ self.coefficients for axis in range(3)], axis=-1)
 
     def internal_gradients(self, points: Array) -> Array:
         """Derivatives ∂P/∂ξ (nq, ni, 3) of the incompatible modes at points (nq, 3)."""

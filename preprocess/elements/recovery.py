@@ -4,7 +4,8 @@ Derivatives of the displacements are superconvergent at the Gauss points of the 
 points). The polynomial through their values is evaluated at the nodes: exact where the stress is of its degree.
 
 Source: Barlow, Int. J. Numer. Meth. Engng 10 (1976) 243; Hinton and Campbell, ibid. 8 (1974) 461 (local smoothing);
-Zienkiewicz and Taylor, The Finite Element Method, volume 1, section 15.2 (wedges: product of triangle and line).
+Zienkiewicz and Taylor, The Finite Element Method, volume 1, section 15.2 (wedges: product of triangle and line); Felippa, Eng.
+Comput. 21 (2004) 867 (pyramids: the five points of the rule of degree 2).
 """
 
 import itertools
@@ -21,6 +22,9 @@ _ALONG = np.array([[0, 0, 0], [0, 0, 1]])
 _LINEAR_WEDGE = np.array([[i, j, k] for (i, j), k in itertools.product(((0, 0), (1, 0), (0, 1)), range(2))])
 
 
+_AT, _ABOVE = 5 / 6 * 8 / 5 * np.sqrt(2 / 15), 0.7
+_FIVE = np.array([[-_AT, -_AT, 1 / 6], [_AT, -_AT, 1 / 6], [_AT, _AT, 1 / 6], [-_AT, _AT, 1 / 6], [0.0, 0.0, _ABOVE]])
+_LINEAR_PYRAMID = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0]])
 _CENTRE = Quadrature(np.array([[1 / 3, 1 / 3]]), np.array([0.5]))  # of the triangle
 
 _SAMPLES = {
@@ -28,6 +32,8 @@ _SAMPLES = {
     "tet10": (tetrahedron_4().points, _LINEAR),
     "wedge6": (gauss_wedge(_CENTRE, 2).points, _ALONG),
     "wedge15": (gauss_wedge(triangle_3(), 2).points, _LINEAR_WEDGE),
+    "pyramid5": (np.array([[0.0, 0.0, 0.25]]), _CONSTANT),
+    "pyramid13": (_FIVE, _LINEAR_PYRAMID),
     "hex8": (gauss_hexahedron(2).points, _TRILINEAR),
     "hex20": (gauss_hexahedron(2).points, _TRILINEAR),
     "hex27": (gauss_hexahedron(2).points, _TRILINEAR),

@@ -189,11 +189,11 @@ def _mass_tables(element: Element) -> tuple[Array, Array, Array]:
 
 
 def _warn_of_stiff_elements(mesh: Mesh) -> None:
-    """Warn of linear tetrahedra and wedges, far too stiff in bending, and of shells of triangles."""
-    stiff = {name: len(mesh.blocks[name].ids) for name in ("tet4", "wedge6") if name in mesh.blocks}
+    """Warn of linear tetrahedra, wedges and pyramids, far too stiff in bending, and of shells of triangles."""
+    stiff = {name: len(mesh.blocks[name].ids) for name in ("tet4", "wedge6", "pyramid5") if name in mesh.blocks}
     if stiff:
         what = " and ".join(f"{n} {name}" for name, n in stiff.items())
-        message = f"{mesh.source}: {what} elements are far too stiff in bending; use tet10 and wedge15"
+        message = f"{mesh.source}: {what} elements are far too stiff in bending; use those of second order"
         warnings.warn(message, PreprocessWarning, stacklevel=4)
     triangles, others = (len(mesh.blocks[name].ids) if name in mesh.blocks else 0 for name in ("tri3", "quad4"))
     if triangles > others:

@@ -112,7 +112,7 @@ def nonconforming_faces(faces: Faces, ids: Tables) -> list[str]:
     first = np.concatenate(list(ids.values()))[faces.element[triangles[met[0]]]]
     return [
         f"{len(met)} triangular face(s) meet quadrilateral ones, first that of element {first}; "
-        "displacements are nonconforming there: use wedges between tetrahedra and hexahedra, or one element type"
+        "displacements are nonconforming there: put pyramids between hexahedra and tetrahedra, or use one element type"
     ]
 
 

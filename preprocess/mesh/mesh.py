@@ -40,8 +40,8 @@ class Mesh:
     """Solid mesh. Every node belongs to an element.
 
     nodes (N, 3): positions in m; node_ids (N,): numbers in the file
-    blocks: elements by type: "tet4", "tet10", "hex8", "hex20", "hex27", "wedge6", "wedge15"; trusses
-    "truss2"; beams "line2", "line3"; shells "tri3", "quad4", "tri6", "quad8"
+    blocks: elements by type: "tet4", "tet10", "hex8", "hex20", "hex27", "wedge6", "wedge15", "pyramid5",
+    "pyramid13"; trusses "truss2"; beams "line2", "line3"; shells "tri3", "quad4", "tri6", "quad8"
     node_sets: node indices by name (node sets, and the nodes of named surfaces); element_sets: element numbers by name
     source: path or origin; unit: length unit of the file; separate: its parts need not share nodes, connections join them
     declared: sections, connections and masses of the file

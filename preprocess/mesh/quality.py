@@ -12,7 +12,12 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 SHOWN = 5
-IDEAL = {4: np.sqrt(2), 6: 2 / np.sqrt(3), 8: 1.0}  # reciprocal triple product of unit edges at a corner of the regular element
+IDEAL = {
+    4: np.sqrt(2),
+    5: np.sqrt(2),
+    6: 2 / np.sqrt(3),
+    8: 1.0,
+}  # reciprocal triple product of unit edges at a corner of the regular element
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,26 +74,27 @@ def mesh_quality(
 
 def _block(element: Element, x: Array, ids: Indices) -> BlockQuality:
     """Quality of elements with node positions x (ne, nn, 3)."""
-    corners = corner_edges(element)
-    directions = element.nodes[corners] - element.nodes[: element.corners, None]
-    jacobians = np.einsum("eai,qaj->eqij", x, element.gradients(element.nodes[: element.corners]), optimize=True)
+    at, corners = corner_edges(element)
+    directions = element.nodes[corners] - element.nodes[at, None]
+    jacobians = np.einsum("eai,qaj->eqij", x, element.gradients(element.nodes[at]), optimize=True)
     tangents = np.einsum("eqij,qkj->eqki", jacobians, directions)
     length = np.linalg.norm(tangents, axis=-1).prod(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         scaled = np.nan_to_num(np.linalg.det(tangents) * np.sign(np.linalg.det(directions)) / length)
-    edges = np.linalg.norm(x[:, corners] - x[:, : element.corners, None], axis=-1).reshape(len(x), -1)
+    edges = np.linalg.norm(x[:, corners] - x[:, at, None], axis=-1).reshape(len(x), -1)
     rule = element.stiffness_rule
     volume = element.jacobian_determinants(x, rule.points) @ rule.weights
     ratio = edges.max(axis=1) / np.maximum(edges.min(axis=1), np.finfo(float).tiny)
     return BlockQuality(element.name, ids, IDEAL[element.corners] * scaled.min(axis=1), ratio, volume)
 
 
-def corner_edges(element: Element) -> Indices:
-    """The three corners (corners, 3) that share an edge with each corner."""
+def corner_edges(element: Element) -> tuple[Indices, Indices]:
+    """The corners (n,) of three edges, all but the apex of a pyramid, and the corners (n, 3) at the other ends of these."""
     neighbours: list[set[int]] = [set() for _ in range(element.corners)]
     for table in element.faces:
         for face in table.nodes[:, : table.corners].tolist():
             for a, b in zip(face, [*face[1:], face[0]]):
                 neighbours[a].add(b)
                 neighbours[b].add(a)
-    return np.array([sorted(each) for each in neighbours])
+    at = [corner for corner, each in enumerate(neighbours) if len(each) == 3]
+    return np.array(at), np.array([sorted(neighbours[corner]) for corner in at])

@@ -7,10 +7,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError
 from preprocess.elements import ELEMENTS, Element
+from preprocess.elements.hex8 import HEX8
+from preprocess.elements.pyramid5 import PYRAMID5
 from preprocess.inputs.arguments import checked_arguments, vector
 from preprocess.mesh.mesh import Mesh
 
 MOST_CELLS = 10**7
+STEPS = 4  # of the lattice in a cell
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -24,12 +27,12 @@ def box_mesh(
     *,
     origin: tuple[float, float, float] = (0.0, 0.0, 0.0),
 ) -> Mesh:
-    """Box with one corner at the origin, divided regularly; tetrahedra six to a cell, wedges two.
+    """Box with one corner at the origin, divided regularly; tetrahedra and pyramids six to a cell, wedges two.
 
     Its node sets x0, x1, y0, y1, z0, z1 are the faces at the low and the high end of each axis.
 
-    size (3,): lengths [m].  divisions (3,): numbers of cells.  element: "hex20", "hex8", "hex27", "tet4", "tet10", "wedge6" or
-    "wedge15".  origin (3,): its lowest corner [m].
+    size (3,): lengths [m].  divisions (3,): numbers of cells.  element: "hex20", "hex8", "hex27", "tet4", "tet10", "wedge6",
+    "wedge15", "pyramid5" or "pyramid13".  origin (3,): its lowest corner [m].
 
     Examples
     --------
@@ -44,13 +47,15 @@ def box_mesh(
         raise InputError(f"size: {size!r:.60} is not a box; give three positive lengths in m")
     counts = _counts(divisions)
     patterns = _cell_patterns(ELEMENTS[element])
-    cells = 2 * np.array(list(itertools.product(*(range(n) for n in counts))))
+    cells = STEPS * np.array(list(itertools.product(*(range(n) for n in counts))))
     points = (cells[:, None, None, :] + patterns[None]).reshape(-1, patterns.shape[1], 3)
-    lattice = np.ravel_multi_index(tuple(np.moveaxis(points, -1, 0)), tuple(2 * counts + 1))
+    lattice = np.ravel_multi_index(tuple(np.moveaxis(points, -1, 0)), tuple(STEPS * counts + 1))
     used, connectivity = np.unique(lattice, return_inverse=True)
-    steps = np.column_stack(np.unravel_index(used, tuple(2 * counts + 1)))
-    nodes = corner + steps * (lengths / (2 * counts))
-    sets = {f"{axis}{end}": np.flatnonzero(steps[:, k] == end * 2 * counts[k]) for k, axis in enumerate("xyz") for end in (0, 1)}
+    steps = np.column_stack(np.unravel_index(used, tuple(STEPS * counts + 1)))
+    nodes = corner + steps * (lengths / (STEPS * counts))
+    sets = {
+        f"{axis}{end}": np.flatnonzero(steps[:, k] == end * STEPS * counts[k]) for k, axis in enumerate("xyz") for end in (0, 1)
+    }
     return Mesh.from_arrays(nodes, {element: connectivity.reshape(lattice.shape)}, node_sets=sets, source=f"{element} box")
 
 
@@ -63,15 +68,21 @@ def _counts(divisions: ArrayLike) -> Indices:
 
 
 def _cell_patterns(element: Element) -> Indices:
-    """Nodes (elements in a cell, nn, 3) of the elements that fill one cell, in half-cell steps."""
+    """Nodes (elements in a cell, nn, 3) of the elements that fill one cell of side 4."""
     if element.corners == 8:
-        return np.rint(element.nodes[None] + 1).astype(np.int64)
-    if element.corners == 6:
+        found = element.nodes[None] + 1
+    elif element.corners == 6:
         lower = np.column_stack([2 * element.nodes[:, :2], element.nodes[:, 2] + 1])
-        upper = np.column_stack([2 - lower[:, :2], lower[:, 2]])
-        return np.rint([lower, upper]).astype(np.int64)
-    barycentric = np.column_stack([1 - element.nodes.sum(axis=1), element.nodes])
-    return np.array([np.rint(barycentric @ tetrahedron) for tetrahedron in _kuhn_tetrahedra()]).astype(np.int64)
+        found = np.array([lower, np.column_stack([2 - lower[:, :2], lower[:, 2]])])
+    elif element.corners == 5:
+        cell = HEX8.nodes + 1
+        found = PYRAMID5.shape_functions(element.nodes) @ [
+            np.vstack([cell[face[::-1]], np.ones(3)]) for face in HEX8.faces[0].nodes
+        ]
+    else:
+        barycentric = np.column_stack([1 - element.nodes.sum(axis=1), element.nodes])
+        found = barycentric @ _kuhn_tetrahedra()
+    return np.rint(0.5 * STEPS * found).astype(np.int64)
 
 
 def _kuhn_tetrahedra() -> Array:

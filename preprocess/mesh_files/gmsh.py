@@ -43,6 +43,7 @@ ORDER = {
     "tetra10": [*range(8), 9, 8],
     "hexahedron20": [*range(8), *_EDGES_20],
     "hexahedron27": [*range(8), *_EDGES_20, 22, 23, 21, 24, 20, 25, 26],
+    "pyramid13": [*range(6), 8, 10, 6, 7, 9, 11, 12],
     "wedge15": [*range(6), 6, 9, 7, 12, 14, 13, 8, 10, 11],
 }
 

@@ -31,6 +31,7 @@ SOLIDS = {
     "CTETRA": {4: "tetra", 10: "tetra10"},
     "CPENTA": {6: "wedge", 15: "wedge15"},
     "CHEXA": {8: "hexahedron", 20: "hexahedron20"},
+    "CPYRAM": {5: "pyramid", 13: "pyramid13"},
 }
 ORDER = {
     "hexahedron20": [*range(12), 16, 17, 18, 19, 12, 13, 14, 15],

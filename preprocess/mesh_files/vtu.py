@@ -38,7 +38,8 @@ def read_vtu(path: Path, structural: bool = False) -> RawMesh:
 
     _check_document_type(path)
     _check_claims(path)
-    topological_dimension.setdefault("wedge15", 3)  # meshio 5.3 reads these cells but has no dimension for them
+    for kind in ("wedge15", "pyramid13"):
+        topological_dimension.setdefault(kind, 3)  # meshio 5.3 reads these cells but has no dimension for them
     with guarded(f"{path}: is not a VTK unstructured grid (.vtu), or is damaged", "export it again"):
         mesh = vtu.read(str(path))
     cells, first = [], 0

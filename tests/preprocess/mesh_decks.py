@@ -4,6 +4,8 @@ import struct
 
 import numpy as np
 
+from preprocess.mesh.structured import box_mesh
+
 # Abaqus: a brick, and an assembly of two of them
 BRICK = """*NODE
 1, 0., 0., 0.
@@ -105,6 +107,16 @@ RBE3    31              1       123456  1.0     123     5       6
 CONM2   32      1               1.5
 ENDDATA
 """
+
+
+def pyramids_nastran():
+    """A unit cube of six pyramids of second order with their apex in its middle."""
+    box = box_mesh((1.0, 1.0, 1.0), (1, 1, 1), "pyramid13")
+    lines = ["BEGIN BULK", *(f"GRID,{n},,{x},{y},{z}" for n, (x, y, z) in enumerate(box.nodes.tolist(), 1))]
+    for number, row in enumerate((box.blocks["pyramid13"].connectivity + 1).tolist(), 1):
+        lines += [f"CPYRAM,{number},7,{','.join(map(str, row[:6]))}", f",{','.join(map(str, row[6:]))}"]
+    return "\n".join([*lines, "PSOLID,7,1", "ENDDATA", ""])
+
 
 # Gmsh 4.1: two tetrahedra, entities in several groups, parametric nodes, sparse numbers
 GMSH_NODES = [(10, 0, 0, 0), (20, 1, 0, 0), (30, 0, 1, 0), (40, 0, 0, 1), (50, 1, 1, 1)]

@@ -55,7 +55,7 @@ def straightened(mesh, x):
     """Every node of each element placed where the element's corners, interpolated linearly, put it."""
     (name, block), *_ = mesh.blocks.items()
     element = ELEMENTS[name]
-    linear = ELEMENTS[{4: "tet4", 6: "wedge6", 8: "hex8"}[element.corners]]
+    linear = ELEMENTS[{4: "tet4", 5: "pyramid5", 6: "wedge6", 8: "hex8"}[element.corners]]
     x = x.copy()
     x[block.connectivity] = np.einsum(
         "na,eai->eni", linear.shape_functions(element.nodes), x[block.connectivity[:, : element.corners]]
@@ -174,6 +174,69 @@ def test_patch_of_hexahedra_and_wedges(names):
     assert inner.any()
     assert np.abs(force[inner]).max() < 1e-12 * np.abs(force).max()
     np.testing.assert_array_equal(np.unique(mesh.surface_triangles()), np.flatnonzero(~inner))
+
+
+def graded(kinds, seed=2):
+    """Hexahedra, then a cell of five pyramids and two tetrahedra about its centre, then tetrahedra, with 2 × 2 such rows; all
+    straight-sided, the inner corners moved; names of the elements of one order by that of their corners."""
+    corners = [box_mesh((1, 2, 2), (1, 2, 2), "hex8"), box_mesh((1, 2, 2), (1, 2, 2), "pyramid5", origin=(1, 0, 0)),
+               box_mesh((1, 2, 2), (1, 2, 2), "tet4", origin=(2, 0, 0))]  # fmt: skip
+    hexahedra, pyramids, tetrahedra = (mesh.nodes[block.connectivity] for mesh in corners for block in mesh.blocks.values())
+    facing = (pyramids[:, :4, 0] > 1.99).all(axis=1)
+    four = pyramids[facing]
+    low = four[:, :4].sum(axis=2).argmin(axis=1)
+    base = np.stack([four[np.arange(len(four)), (low + k) % 4] for k in range(4)])  # split between low and high as the box's
+    split = [np.stack([base[a], base[b], base[c], four[:, 4]], axis=1) for a, b, c in ((0, 1, 2), (0, 2, 3))]
+    parts = {8: hexahedra, 5: pyramids[~facing], 4: np.concatenate([*split, tetrahedra])}
+    rng = np.random.default_rng(seed)
+    shift = {}
+
+    def moved(x):
+        inner = (x > 0.01).all(axis=-1) & (x < np.array([2.99, 1.99, 1.99])).all(axis=-1)
+        return np.array([place + inside * shift.setdefault(tuple(place), rng.uniform(-0.1, 0.1, 3))
+                         for place, inside in zip(x.reshape(-1, 3), inner.ravel())]).reshape(x.shape)  # fmt: skip
+
+    linear, points = {4: "tet4", 5: "pyramid5", 8: "hex8"}, {}
+    tables, nodes = {}, []
+    for count, x in parts.items():
+        element = ELEMENTS[kinds[count]]
+        places = ELEMENTS[linear[count]].shape_functions(element.nodes) @ moved(x)
+        keys = [tuple(each) for each in np.round(places.reshape(-1, 3), 9)]
+        for key in keys:
+            if key not in points:
+                points[key] = len(nodes)
+                nodes.append(key)
+        tables[kinds[count]] = np.array([points[key] for key in keys]).reshape(places.shape[:2])
+    return Mesh.from_arrays(np.array(nodes), tables)
+
+
+@pytest.mark.parametrize(
+    "kinds", [{8: "hex8", 5: "pyramid5", 4: "tet4"}, {8: "hex20", 5: "pyramid13", 4: "tet10"}], ids=["1", "2"]
+)
+def test_pyramids_join_hexahedra_and_tetrahedra(kinds):
+    """One mesh without gaps: constant strain, six motions without strain, volume; a quadratic field has its energy of ∫ε·C·ε."""
+    mesh = graded(kinds)
+    fe = assemble(mesh, WOOD)
+    outer = np.zeros(len(mesh.nodes), bool)
+    outer[np.unique(mesh.surface_triangles())] = True
+    on_box = (np.isclose(mesh.nodes, 0) | np.isclose(mesh.nodes, [3, 2, 2])).any(axis=1)
+    np.testing.assert_array_equal(outer, on_box)
+    gradient = np.array([[1.0, 0.4, -0.2], [0.1, -0.7, 0.3], [0.5, 0.2, 0.6]]) * 1e-3
+    force = (fe.K @ (mesh.nodes @ gradient.T).ravel()).reshape(-1, 3)
+    assert np.abs(force[~outer]).max() < 1e-11 * np.abs(force).max()
+    assert fe.mass == pytest.approx(12 * 500.0, rel=1e-12)
+    values = np.linalg.eigvalsh(fe.K.toarray())
+    assert values[5] < 1e-10 * values[-1]
+    assert values[6] > 1e-6 * values[-1]
+    if kinds[5] == "pyramid13":  # u_x = x²/2 in straight-sided elements: ε_xx = x
+        u = np.zeros((len(mesh.nodes), 3))
+        u[:, 0] = 0.5 * mesh.nodes[:, 0] ** 2
+        assert u.ravel() @ fe.K @ u.ravel() == pytest.approx(elastic(WOOD) * 4 * 3**3 / 3, rel=1e-3)
+
+
+def elastic(material):
+    """C_xxxx."""
+    return material.elasticity[0, 0]
 
 
 def bent_bar(formulation):

@@ -33,6 +33,7 @@ def held_frequencies(mesh, material, n, supports):
         ("tet10", (20, 3, 2), 0.015),
         ("hex8", (40, 4, 2), 0.042),
         ("wedge15", (20, 2, 2), 0.015),
+        ("pyramid13", (20, 2, 2), 0.015),
     ],
 )
 def test_cantilever_box(element, divisions, tolerance):
@@ -108,6 +109,7 @@ FREE_BOX = [2794.9393, 2947.0276, 4211.7034, 5855.0362, 6210.3753, 6375.1963]  #
 @pytest.mark.parametrize(
     "element, divisions, tolerance",
     [("hex27", (6, 3, 2), 8e-3), ("hex20", (6, 3, 2), 8e-3), ("wedge15", (6, 3, 2), 0.011), ("tet10", (6, 3, 2), 0.024),
+     ("pyramid13", (6, 3, 2), 0.011),
      ("hex8", (12, 6, 3), 0.035)],
 )  # fmt: skip
 def test_free_box(element, divisions, tolerance):

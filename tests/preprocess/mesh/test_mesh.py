@@ -14,7 +14,8 @@ from preprocess.mesh.mesh import Mesh
 from preprocess.mesh.structured import box_mesh
 from preprocess.mesh_files.read import read_mesh
 
-meshio._mesh.topological_dimension.setdefault("wedge15", 3)  # meshio 5.3 has no dimension for these cells
+for kind in ("wedge15", "pyramid13"):
+    meshio._mesh.topological_dimension.setdefault(kind, 3)  # meshio 5.3 has no dimension for these cells
 LINK = pathlib.Path(__file__).parents[3] / "meshes" / "link.msh"
 SKINS = {3: "triangle", 6: "triangle6", 4: "quad", 8: "quad8", 9: "quad9"}
 

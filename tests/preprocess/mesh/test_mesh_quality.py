@@ -10,7 +10,9 @@ from preprocess.mesh.structured import box_mesh
 HEIGHT = np.sqrt(2 / 3)
 TETRAHEDRON = [[0, 0, 0], [1, 0, 0], [0.5, np.sqrt(0.75), 0], [0.5, np.sqrt(1 / 12), HEIGHT]]
 WEDGE = [[0, 0, 0], [1, 0, 0], [0.5, np.sqrt(0.75), 0], [0, 0, 1], [1, 0, 1], [0.5, np.sqrt(0.75), 1]]
+PYRAMID = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0.5, 0.5, np.sqrt(0.5)]]
 REGULAR = {
+    5: ("pyramid5", PYRAMID, np.sqrt(0.5) / 3),
     4: ("tet4", TETRAHEDRON, 1 / np.sqrt(72)),
     6: ("wedge6", WEDGE, np.sqrt(3) / 4),
     8: ("hex8", ELEMENTS["hex8"].nodes, 8.0),

@@ -246,10 +246,10 @@ def test_unknown_set_gives_close_names():
 
 
 def test_foreign_elements_are_counted(tmp_path):
-    pyramid = ("pyramid", np.array([[0, 1, 2, 3, 4]]))
+    whole = ("wedge18", np.arange(18)[None] % 12)
     expect_refusal(
-        text_msh(tmp_path / "mixed.msh", cells=[("hexahedron", BRICKS), pyramid]),
-        "1 pyramid elements are not supported; remesh with tet4, tet10",
+        text_msh(tmp_path / "mixed.msh", cells=[("hexahedron", BRICKS), whole]),
+        "1 wedge18 elements are not supported; remesh with tet4, tet10",
     )
     shells = ("quad", np.array([[0, 1, 3, 2]]))
     expect_refusal(text_msh(tmp_path / "shells.msh", cells=[shells]), r"no solid elements \(found 1 quad elements\)")

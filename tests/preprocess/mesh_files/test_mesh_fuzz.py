@@ -22,6 +22,7 @@ from mesh_decks import (
     every_keyword_abaqus,
     gmsh_binary_partitioned,
     gmsh_text_partitioned,
+    pyramids_nastran,
     sheet_and_boom_abaqus,
     sheet_and_boom_nastran,
 )
@@ -81,6 +82,7 @@ FORMATS = {
     "gmsh 4.1 binary in partitions": (".msh", lambda path: path.write_bytes(gmsh_binary_partitioned())),
     "abaqus": (".inp", lambda path: path.write_text(ONE_INSTANCE.format(part=BRICK))),
     "nastran": (".bdf", lambda path: path.write_text(NASTRAN)),
+    "nastran pyramids": (".bdf", lambda path: path.write_text(pyramids_nastran())),
     "abaqus shells": (".inp", lambda path: path.write_text(sheet_and_boom_abaqus(extra=COUPLED))),
     "abaqus with everything of shells": (".inp", lambda path: path.write_text(every_keyword_abaqus())),
     "abaqus sector of shells": (".inp", lambda path: path.write_text(sector_deck())),

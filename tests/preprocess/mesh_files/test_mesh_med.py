@@ -11,6 +11,7 @@ from preprocess.mesh.structured import box_mesh
 from preprocess.mesh_files.read import read_mesh
 
 TYPE = {"tet4": "TE4", "tet10": "T10", "hex8": "HE8", "hex20": "H20", "wedge6": "PE6", "wedge15": "P15"}
+TYPE |= {"pyramid5": "PY5", "pyramid13": "P13"}
 FACE = {3: "TR3", 6: "TR6", 4: "QU4", 8: "QU8"}
 
 
