@@ -7,15 +7,16 @@ and z = x × y. I_z = ∫ y² dA belongs to bending along y.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar, NamedTuple
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, fields, replace
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError, shown
 from preprocess.fe.section import Section
-from preprocess.inputs.arguments import floats, number, vector
+from preprocess.inputs.arguments import floats, instance, number, vector
 
 Array = NDArray[np.float64]
 
@@ -44,14 +45,18 @@ class BeamSection(Section):
     """Section of beams.
 
     orientation (3,): direction of the local y axis in mesh axes; it need not be perpendicular to the beam.
-    offset (2,): y and z of the centroid from the line between the nodes [m]."""
+    offset (2,): y and z of the centroid from the line between the nodes [m].
+    end: dimensions at the second end of each element where they differ, such as {"height": 0.01}; between they are linear.
+    """
 
     _: KW_ONLY
     orientation: ArrayLike | None = None
     offset: ArrayLike = (0.0, 0.0)
+    end: Mapping[str, float] | None = None
 
     elements: ClassVar[tuple[str, ...]] = ("line2", "line3")
     round: ClassVar[bool] = False
+    tapers: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.orientation is not None and not np.linalg.norm(vector(self.orientation, "section: orientation")) > 0:
@@ -63,6 +68,32 @@ class BeamSection(Section):
         problem = self._problem()
         if problem:
             raise InputError(f"section: {problem}")
+        if self.end is not None:
+            self._check_end(instance(self.end, Mapping, "section: end", 'dimensions, such as {"height": 0.01}'))
+
+    def _check_end(self, end: Mapping[str, float]) -> None:
+        own = [each.name for each in fields(self) if each.name not in ("orientation", "offset", "end")]
+        wrong = [name for name in end if name not in own or getattr(self, name) is None]
+        if wrong or not end:
+            what = f"{shown(wrong[0])} is not one of its dimensions" if wrong else "is empty"
+            raise InputError(f"section: end: {what}; give {', '.join(own)}")
+        if not self.tapers:
+            raise InputError(f"section: end: {type(self).__name__} cannot taper; divide the beam, each part with its own section")
+        try:
+            self.at(1.0)
+        except InputError as error:
+            raise InputError(*(problem.replace("section:", "section: end:", 1) for problem in error.problems)) from None
+
+    def at(self, s: float) -> Self:
+        """Section at s, from 0 at the first end to 1 at the second."""
+        if self.end is None:
+            return self
+        between = {name: (1 - s) * np.asarray(getattr(self, name)) + s * np.asarray(value) for name, value in self.end.items()}
+        return replace(self, end=None, **{name: value.tolist() for name, value in between.items()})
+
+    @property
+    def varies(self) -> bool:
+        return self.end is not None
 
     @abstractmethod
     def data(self, nu: float) -> SectionData:

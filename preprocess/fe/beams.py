@@ -3,7 +3,7 @@
 At a station s of the centroid's line the displacement v and the rotation θ of the section, in its local axes, and their
 derivatives along the line follow the nodes: for two nodes as in an unloaded beam (`straight_beams`), for three by quadratic
 interpolation (`curved_beams`). The strains ε = u′, γ_y = v′ − θ_z, γ_z = w′ + θ_y and κ = θ′ give the stiffness, at two Gauss
-stations, with D = diag(EA, k_y GA, k_z GA, GJ, EI_y, EI_z).
+stations, with D = diag(EA, k_y GA, k_z GA, GJ, EI_y, EI_z). Sections whose dimensions vary along the beam: `tapered_beams`.
 
 Sections that are not doubly symmetric have principal axes y and z through the centroid and a shear centre e: the shear strains
 are those of the displacement there, v − e_z θ_x and w + e_y θ_x.
@@ -63,8 +63,12 @@ class Beams(Structure):
 
     @functools.cached_property
     def _data(self) -> SectionData:
+        return self._data_at(0.0)
+
+    def _data_at(self, s: float) -> SectionData:
+        """Properties at s; the principal axes and the shear centre are those of all s."""
         C = np.asarray(self.material.elasticity, dtype=float)
-        return self.section.data(C[0, 1] / (C[0, 0] + C[0, 1]))
+        return self.section.at(s).data(C[0, 1] / (C[0, 0] + C[0, 1]))
 
     @functools.cached_property
     def _offset(self) -> Array:
@@ -94,10 +98,9 @@ class Beams(Structure):
         both = np.stack([y, np.cross(along, y)], axis=1)
         return np.concatenate([along[:, None], self._data.turn @ both], axis=1)
 
-    @functools.cached_property
-    def _stiffnesses(self) -> Array:
+    def _stiffnesses_at(self, s: float) -> Array:
         """(EA, k_y GA, k_z GA, GJ, EI_y, EI_z)."""
-        C, d = np.asarray(self.material.elasticity, dtype=float), self._data
+        C, d = np.asarray(self.material.elasticity, dtype=float), self._data_at(s)
         E, G = 1 / np.linalg.inv(C)[0, 0], C[5, 5]
         rigid = 1e6 * E  # no shear deformation
         return np.array([E * d.A, (d.ky * G or rigid) * d.A, (d.kz * G or rigid) * d.A, G * d.J, E * d.Iy, E * d.Iz])
@@ -115,7 +118,7 @@ class Beams(Structure):
         for s in PAIR:
             at = self._station(s)
             B = self._strains(at)
-            K += np.einsum("eri,r,erj,e->eij", B, self._stiffnesses, B, 0.5 * at.length, optimize=True)
+            K += np.einsum("eri,r,erj,e->eij", B, self._stiffnesses_at(s), B, 0.5 * at.length, optimize=True)
         return K
 
     def _moved(self, at: Station, r: Array) -> ElementPoints:
@@ -125,31 +128,31 @@ class Beams(Structure):
         return ElementPoints(at.centre[:, None] + arm @ at.axes, np.swapaxes(at.axes, 1, 2)[:, None] @ local)
 
     def mass_points(self) -> tuple[ElementPoints, Array]:
-        d = self._data
-        y, z = np.sqrt(d.Iz / d.A), np.sqrt(d.Iy / d.A)
-        corners = np.array([[-y, -z], [-y, z], [y, -z], [y, z]])
-        stations = [self._station(s) for s in STATIONS]
-        found = [self._moved(at, corners) for at in stations]
-        mass = [np.tile((0.25 * w * self.material.rho * d.A * at.length)[:, None], 4) for w, at in zip(WEIGHTS, stations)]
+        found, mass = [], []
+        for s, weight in zip(STATIONS, WEIGHTS):
+            d, at = self._data_at(s), self._station(s)
+            y, z = np.sqrt(d.Iz / d.A), np.sqrt(d.Iy / d.A)
+            found.append(self._moved(at, np.array([[-y, -z], [-y, z], [y, -z], [y, z]])))
+            mass.append(np.tile((0.25 * weight * self.material.rho * d.A * at.length)[:, None], 4))
         return ElementPoints(*(np.concatenate(each, axis=1) for each in zip(*found))), np.hstack(mass)
 
     def skin(self) -> tuple[ElementPoints, Indices]:
-        outline = self._data.outline
-        m, k = len(outline), np.arange(len(outline))
-        ends = [self._moved(self._station(s), outline) for s in (0.0, 1.0)]
+        m, k = len(self._data.outline), np.arange(len(self._data.outline))
+        ends = [self._moved(self._station(s), self._data_at(s).outline) for s in (0.0, 1.0)]
         after = (k + 1) % m
         sides = np.concatenate([np.column_stack([k, after, m + k]), np.column_stack([after, m + after, m + k])])
         return ElementPoints(*(np.concatenate(each, axis=1) for each in zip(*ends))), sides
 
     def section_forces(self, s: float) -> Array:
         """N, V_y, V_z, T, M_y, M_z per degree of freedom (ne, 6, n) at s, in local axes; T is about the shear centre."""
-        return np.asarray(self._stiffnesses[:, None] * self._strains(self._station(s)))
+        return np.asarray(self._stiffnesses_at(s)[:, None] * self._strains(self._station(s)))
 
     def stress(self) -> Array:
-        d, (low, high) = self._data, (self.section_forces(s) for s in PAIR)
-        y, z = d.outline.T
+        low, high = (self.section_forces(s) for s in PAIR)
         found = []
         for s in (0.0, 1.0):
+            d = self._data_at(s)
+            y, z = d.outline.T
             N, _, _, T, My, Mz = np.moveaxis(low + (high - low) * (s - PAIR[0]) / (PAIR[1] - PAIR[0]), 1, 0)
             local = np.zeros((len(self.ids), len(y), 6, low.shape[2]))
             local[:, :, 0] = N[:, None] / d.A + z[:, None] * My[:, None] / d.Iy - y[:, None] * Mz[:, None] / d.Iz
@@ -159,11 +162,11 @@ class Beams(Structure):
 
     def initial_stress_stiffness(self, displacements: Array, shapes: Array) -> Array:
         u, phi = (self.of_elements(each) for each in (displacements, shapes))
-        k, n, d = u.shape[2], phi.shape[2], self._data
+        k, n = u.shape[2], phi.shape[2]
         K0 = np.zeros((k, n, n))
         low, high = (self.section_forces(s) @ u for s in PAIR)
         for s, weight in zip(STATIONS, WEIGHTS):
-            at = self._station(s)
+            at, d = self._station(s), self._data_at(s)
             forces = (low + (high - low) * (s - PAIR[0]) / (PAIR[1] - PAIR[0])) * (weight * at.length)[:, None, None]
             N, Vy, Vz, T, My, Mz = np.moveaxis(forces, 1, 0)
             T = T - d.shear_centre[1] * Vy + d.shear_centre[0] * Vz  # about the centroid

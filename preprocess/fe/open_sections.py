@@ -60,6 +60,8 @@ class Shape(NamedTuple):
 class OpenSection(BeamSection):
     """Section of thin walls that enclose nothing; offset (2,): of the centroid, along ``orientation`` and across."""
 
+    tapers = False
+
     @abstractmethod
     def _shape(self) -> Shape:
         """In axes along the walls."""

@@ -12,3 +12,8 @@ class Section(ABC):
     kind: ClassVar[str]
     elements: ClassVar[tuple[str, ...]]
     """Element types that have such a section."""
+
+    @property
+    def varies(self) -> bool:
+        """Whether it varies along an element."""
+        return False

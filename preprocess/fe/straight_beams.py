@@ -61,7 +61,7 @@ class StraightBeams(Beams):
         for row in (0, 3):
             value[:, row, row], value[:, row, row + 6] = 1 - s, s
             slope[:, row, row], slope[:, row, row + 6] = -1 / L, 1 / L
-        _, GAy, GAz, _, EIy, EIz = self._stiffnesses
+        _, GAy, GAz, _, EIy, EIz = self._stiffnesses_at(0.0)
         for v, turn, sign, phi in ((1, 5, 1.0, 12 * EIz / (GAy * L**2)), (2, 4, -1.0, 12 * EIy / (GAz * L**2))):
             f, columns = 1 / (1 + phi), [v, turn, v + 6, turn + 6]
             signs = np.array([1.0, sign, 1.0, sign])

@@ -17,6 +17,7 @@ from preprocess.fe.section import Section
 from preprocess.fe.shells import Shells
 from preprocess.fe.straight_beams import StraightBeams
 from preprocess.fe.structure import Structure
+from preprocess.fe.tapered_beams import TaperedBeams
 from preprocess.fe.trusses import Trusses
 from preprocess.inputs.arguments import instance
 from preprocess.mesh.mesh import Mesh
@@ -31,6 +32,7 @@ CLASSES: dict[str, type[Structure]] = {
     "tri6": Shells,
     "quad8": Shells,
 }
+TAPERED: dict[str, type[Structure]] = {"line2": TaperedBeams}
 
 
 def structures(mesh: Mesh, material: Materials, sections: Sections, freedoms: Freedoms) -> tuple[Structure, ...]:
@@ -52,7 +54,7 @@ def structures(mesh: Mesh, material: Materials, sections: Sections, freedoms: Fr
                 table = block.connectivity[both]
                 if len(both):
                     rows_of = name, table, block.ids[both], mesh.node_ids[table]
-                    made: Any = CLASSES[name]
+                    made: Any = (TAPERED if section.varies else CLASSES).get(name, CLASSES[name])
                     found.append(made(*rows_of, own, freedoms, mesh.nodes[table], section=section))
     return tuple(found)
 

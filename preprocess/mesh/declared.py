@@ -36,6 +36,8 @@ class Declared:
 
 def _scaled(given: Item, unit: float) -> Item:
     found = {key: _times(value, unit ** LENGTH[key]) if key in LENGTH else value for key, value in given.items()}
+    if "end" in given:
+        found["end"] = _scaled(given["end"], unit)
     if "plies" in given:
         found["plies"] = [[thickness * unit, angle] for thickness, angle in given["plies"]]
     if "at_nodes" in given:

@@ -93,7 +93,7 @@ def read_nastran(path: Path, structural: bool = False) -> RawMesh:
     node_sets = bulk.node_sets | {name: members for name, members in bulk.either_sets.items() if row.keys() >= set(members)}
     sets = {name: _unique([row[n] for n in members if n in row]) for name, members in node_sets.items()}
     solids = {f"property {region}": region for _, _, region, _ in bulk.solids}
-    beams_and_shells = bulk.structures.element_sets(bulk.axes)
+    beams_and_shells = bulk.structures.element_sets(bulk.axes, bulk.positions)
     cells += _structural_cells(path, bulk.structures, node_ids)
     own = bulk.structures.centres | bulk.structures.points.sets
     sets |= {name: _unique([row[n] for n in members if n in row]) for name, members in own.items()}

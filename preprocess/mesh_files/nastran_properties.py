@@ -7,23 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from flexmbs.errors import InputError
 from preprocess.mesh_files.nastran_cards import Card, integer_field, real_field, text_field
+from preprocess.mesh_files.nastran_shapes import OPEN, SHAPES, Section, to_shear_centre
 
 ROUNDED, SHEAR = 1e-6, 5 / 6  # of 12I/T³, and TS/T of a plate
 FITS = 0.01  # of G to E and ν
-Section = dict[str, Any]
 
 
 @dataclass
 class Property:
-    """A section, None of solids, and the number of its material; of laminates those of the plies."""
+    """A section, None of solids, and the number of its material; of laminates those of the plies; quarter turns of the y axis."""
 
     section: Section | None
     material: int
     plies: list[int] = field(default_factory=list)
+    turns: int = 0
 
 
 def _refused(card: Card, what: str) -> InputError:
@@ -90,19 +90,37 @@ def _general(card: Card, area: float, I1: float, I2: float, J: float, shear: tup
 
 
 def _beam(card: Card) -> Property:
-    """PBEAM of one section: further stations repeat it; shear coefficients are one where they are blank."""
+    """PBEAM, linear between its ends; shear coefficients are one where they are blank."""
     _no(card, {5: "I12", 7: "NSM"})
-    own, k = [real_field(card, j) for j in (2, 3, 4, 6)], 16
+    own, k, stations = _values(card, 2), 16, [(0.0, _values(card, 2))]
     while text_field(card, k).upper() in ("YES", "YESA", "NO"):
-        there = [real_field(card, k + j) for j in (2, 3, 4, 6)]
-        if any(value and abs(value - first) > ROUNDED * abs(first) for value, first in zip(there, own)):
-            raise _refused(card, "tapered beams are not supported; divide them into elements of one section")
         _no(card, {k + 5: "I12", k + 7: "NSM"})
+        there = [value or first for value, first in zip(_values(card, k + 2), own)]
+        stations.append((real_field(card, k + 1) or 1.0, there))
         k += 16 if text_field(card, k).upper() == "YES" else 8
     _no(card, {k + j: name for j, name in enumerate(("NSI(A)", "NSI(B)", "CW(A)", "CW(B)"), 4)})
     _no(card, {k + j: name for j, name in enumerate(("M1(A)", "M2(A)", "M1(B)", "M2(B)", "N1(A)", "N2(A)", "N1(B)", "N2(B)"), 8)})
     shear = tuple(real_field(card, k + j) if text_field(card, k + j) else 1.0 for j in (0, 1))
-    return _general(card, own[0], own[1], own[2], own[3], (shear[0], shear[1]))
+    found = _general(card, own[0], own[1], own[2], own[3], (shear[0], shear[1]))
+    end = _end_of(card, stations)
+    if end != own and found.section is not None:
+        found.section["end"] = dict(zip(("area", "Iz", "Iy", "J"), end))
+    return found
+
+
+def _values(card: Card, first: int) -> list[float]:
+    """A, I1, I2 and J of a station of PBEAM."""
+    return [real_field(card, first + j) for j in (0, 1, 2, 4)]
+
+
+def _end_of(card: Card, stations: list[tuple[float, list[float]]]) -> list[float]:
+    """Values at the second end. Raises InputError for stations between that are not on the straight line."""
+    first, last = stations[0][1], next((values for x, values in stations if x == 1.0), stations[0][1])
+    for x, values in stations:
+        for low, value, high in zip(first, values, last):
+            if not 0 <= x <= 1 or abs(low + x * (high - low) - value) > ROUNDED * max(abs(low), abs(high)):
+                raise _refused(card, f"station {x:g} is not on the line between the ends; divide the beam into elements there")
+    return last
 
 
 def _rod(card: Card) -> Property:
@@ -111,53 +129,44 @@ def _rod(card: Card) -> Property:
 
 
 def _shaped(card: Card) -> Property:
-    """PBARL and PBEAML with their dimensions."""
+    """PBARL and PBEAML with their dimensions, linear between the ends."""
     shape = text_field(card, 3).upper()
     if shape not in SHAPES:
         raise _refused(card, f"section {shape} is not supported; use {', '.join(SHAPES)}")
-    count, make = SHAPES[shape]
-    dimensions = [real_field(card, 8 + k) for k in range(count)]
-    section = make(dimensions)
-    if section is None or real_field(card, 8 + count):
-        raise _refused(card, "only doubly symmetric sections and T without NSM; use PBAR")
-    if shape == "T" and card.name.upper().startswith("PBEAML"):  # its shear centre is on the line between the grids
-        section["offset"] = [-_shear_centre_of_t(dimensions), 0.0]
-    if any(text_field(card, k) for k in range(9 + count, len(card.fields))):
-        raise _refused(card, "tapered beams are not supported; divide them into elements of one section")
-    return Property(section, integer_field(card, 1, 0))
+    beam, (count, make, turns) = card.name.upper().startswith("PBEAML"), SHAPES[shape]
+    stations = _stations(card, count) if beam else [(0.0, _dimensions(card, 8, count))]
+    if not beam and any(text_field(card, k) for k in range(9 + count, len(card.fields))):
+        raise _refused(card, f"section {shape} has {count} dimensions; remove the others")
+    section, end = make(stations[0][1]), make(_end_of(card, stations))
+    if section is None or end is None:
+        raise _refused(
+            card, f"section {shape} of these dimensions is not supported: only I of equal flanges, walls of one thickness"
+        )
+    if beam:  # its shear centre is on the line between the grids
+        section["offset"] = [-place for place in to_shear_centre(section)]
+    changed = {key: end[key] for key in end if end[key] != section[key]}
+    if changed and section["kind"] in OPEN:
+        raise _refused(card, f"tapered section {shape} is not supported; divide the beam into elements of one section")
+    return Property({**section, "end": changed} if changed else section, integer_field(card, 1, 0), turns=turns)
 
 
-def _box(d: list[float]) -> Section | None:
-    width, height, flange, web = d
-    return {"kind": "box", "height": height, "width": width, "thickness": web} if flange == web else None
+def _dimensions(card: Card, first: int, count: int) -> list[float]:
+    """Dimensions from a field on, behind which no NSM may be."""
+    _no(card, {first + count: "NSM"})
+    return [real_field(card, first + k) for k in range(count)]
 
 
-def _i(d: list[float]) -> Section | None:
-    height, lower, upper, web, low, high = d
-    same = lower == upper and low == high
-    return {"kind": "i", "height": height, "width": lower, "web": web, "flange": low} if same else None
+def _stations(card: Card, count: int) -> list[tuple[float, list[float]]]:
+    """Places and dimensions of the stations of PBEAML; those left blank are of the first end."""
+    own = _dimensions(card, 8, count)
+    found = [(0.0, own)]
+    for k in range(9 + count, len(card.fields), 3 + count):
+        if any(text_field(card, k + j) for j in range(3 + count)):
+            there = [value or first for value, first in zip(_dimensions(card, k + 2, count), own)]
+            found.append((real_field(card, k + 1) if text_field(card, k + 1) else 1.0, there))
+    return found
 
 
-def _t(d: list[float]) -> Section:
-    width, height, flange, web = d
-    return {"kind": "t", "height": height, "width": width, "web": web, "flange": flange}
-
-
-def _shear_centre_of_t(d: list[float]) -> float:
-    """Its height above the centroid."""
-    width, height, flange, web = d
-    stem = (height - flange) * web
-    return stem * 0.5 * height / (stem + width * flange)
-
-
-SHAPES: dict[str, tuple[int, Callable[[list[float]], Section | None]]] = {
-    "ROD": (1, lambda d: {"kind": "circular", "diameter": 2 * d[0]}),
-    "TUBE": (2, lambda d: {"kind": "tubular", "diameter": 2 * d[0], "thickness": d[0] - d[1]}),
-    "BAR": (2, lambda d: {"kind": "rectangular", "width": d[0], "height": d[1]}),
-    "BOX": (4, _box),
-    "I": (6, _i),
-    "T": (4, _t),
-}
 PROPERTIES: dict[str, Callable[[Card], Property]] = {
     "PSOLID": _solid, "PSHELL": _shell, "PCOMP": _laminate, "PBAR": _bar, "PBARL": _shaped, "PBEAM": _beam, "PBEAML": _shaped,
     "PROD": _rod,

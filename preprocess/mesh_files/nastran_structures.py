@@ -20,11 +20,13 @@ from flexmbs.errors import InputError
 from preprocess.mesh.declared import Declared
 from preprocess.mesh_files.nastran_cards import Card, integer_field, listed_numbers, real_field, text_field
 from preprocess.mesh_files.nastran_points import Points
-from preprocess.mesh_files.nastran_properties import PROPERTIES, Property, Section
+from preprocess.mesh_files.nastran_properties import PROPERTIES, Property
+from preprocess.mesh_files.nastran_shapes import OPEN, Section
 
 SHELLS = {"CTRIA3": ("triangle", 3), "CQUAD4": ("quad", 4), "CTRIA6": ("triangle6", 6), "CQUAD8": ("quad8", 8)}
-BEAMS = ("general", "circular", "tubular", "rectangular", "box", "i", "t")
+BEAMS = ("general", "circular", "tubular", "rectangular", "box", "i", *OPEN)
 Array = NDArray[np.float64]
+Vector = tuple[float, float, float]
 Axes = Callable[[int, Card], Array]
 """Columns of a coordinate system, by its number and the card that names it."""
 
@@ -47,7 +49,7 @@ class Structures:
     notices: list[str] = field(default_factory=list)
     mass_factor: float = 1.0
 
-    def element_sets(self, axes: Axes) -> dict[str, tuple[list[int], int, Section]]:
+    def element_sets(self, axes: Axes, positions: Mapping[int, Any]) -> dict[str, tuple[list[int], int, Section]]:
         """Numbers of the elements, their property and section, by the name of a set: a property, or one of its orientations."""
         found: dict[str, tuple[list[int], int, Section]] = {}
         turns: dict[int, list[Any]] = {}
@@ -66,8 +68,10 @@ class Structures:
             add(number, owner, section, section.get("orientation"))
         for number, owner, _ in self.rods:
             add(number, owner, self._section(owner, "CROD", ("truss",)), None)
-        for number, owner, _, orientation in self.beams:
-            add(number, owner, {**self._section(owner, "CBAR, CBEAM", BEAMS), "orientation": orientation}, orientation)
+        for number, owner, nodes, vector in self.beams:
+            section = self._section(owner, "CBAR, CBEAM", BEAMS)
+            orientation = _turned(vector, self.properties[owner].turns, [positions.get(node) for node in nodes])
+            add(number, owner, {**section, "orientation": orientation}, orientation)
         return found
 
     def _first_axis(self, number: int, axes: Axes) -> list[float]:
@@ -106,7 +110,7 @@ class Structures:
 
     def declared(self, axes: Axes, solids: Mapping[str, int], positions: Mapping[int, Any]) -> Declared:
         """Sections and materials by element set, connections and masses; solids: property by element set of solids."""
-        sets = self.element_sets(axes)
+        sets = self.element_sets(axes, positions)
         owners = {**solids, **{name: owner for name, (_, owner, _) in sets.items()}}
         used = {name: self.properties[owner].material if owner in self.properties else 0 for name, owner in owners.items()}
         return Declared(
@@ -115,6 +119,15 @@ class Structures:
             materials={name: self._material(number) for name, number in used.items()} if self.materials else {},
             masses=[self._weighted(each) for each in self.points.masses],
         )
+
+
+def _turned(vector: Vector, turns: int, ends: list[Any]) -> Vector:
+    """Orientation vector turned by quarters about a bar between two ends."""
+    if turns % 2 and ends[0] is not None and ends[1] is not None:
+        x = np.subtract(ends[1], ends[0])
+        across = np.cross(x, vector) / (np.linalg.norm(x) or 1.0)
+        vector = float(across[0]), float(across[1]), float(across[2])
+    return (-vector[0], -vector[1], -vector[2]) if turns >= 2 else vector
 
 
 def _theta(card: Card) -> int:

@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.integrate
 import scipy.linalg
 
 import preprocess as pp
@@ -349,3 +350,112 @@ DOUBLE = [[0, 0, 0], [1, 0, 0], [1, 0, 0]]
 def test_bad_beams_are_named(make, message):
     with pytest.raises(InputError, match=message):
         make()
+
+
+TAPERS = {
+    "rectangular": pp.RectangularSection(0.03, 0.02, orientation=UP, end={"height": 0.01, "width": 0.012}),
+    "circular": pp.CircularSection(0.03, end={"diameter": 0.012}),
+    "tubular": pp.TubularSection(0.03, 0.002, end={"diameter": 0.02, "thickness": 0.003}),
+    "box": pp.BoxSection(0.03, 0.02, 0.002, orientation=UP, end={"height": 0.02}),
+    "i": pp.ISection(0.03, 0.02, 0.002, 0.003, orientation=UP, end={"height": 0.05, "width": 0.03}),
+    "general": pp.GeneralSection(3e-4, 1e-8, 3e-8, 2e-8, shear=(0.8, 0.7), orientation=UP,
+                                  end={"area": 1e-4, "Iy": 2e-9, "Iz": 1e-8, "J": 1e-8, "shear": (0.5, 0.9)}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", TAPERS)
+def test_a_tapered_beam_bends_by_the_integral_of_its_compliance(kind):
+    """One element under loads at its end: ∫ (1/EA, (L − x)²/EI + 1/kGA, 1/GJ) dx by scipy, at the end and between."""
+    section = TAPERS[kind]
+    assert set(TAPERS) == {name for name, each in ALL_SECTIONS.items() if getattr(each, "tapers", False)}
+    L, G = 0.7, E / (2 * (1 + NU))
+    fe = pp.assemble(line([(0, 0, 0), (L, 0, 0)]), STEEL, sections=section)
+    root, tip = fe.freedoms.six(np.array([0, 1]))
+
+    def integral(f):
+        return scipy.integrate.quad(lambda s: f(section.at(s).data(NU), L * (1 - s)) * L, 0, 1, epsabs=0, epsrel=1e-12)[0]
+
+    along = np.array(section.orientation if section.orientation is not None else (0.0, 1.0, 0.0))
+    y, z = np.abs(along).argmax(), 3 - np.abs(along).argmax()
+    expected = {
+        0: integral(lambda d, r: 1 / (E * d.A)), 3: integral(lambda d, r: 1 / (G * d.J)),
+        y: integral(lambda d, r: r**2 / (E * d.Iz) + 1 / (d.ky * G * d.A)),
+        z: integral(lambda d, r: r**2 / (E * d.Iy) + 1 / (d.kz * G * d.A)),
+        3 + z: integral(lambda d, r: 1 / (E * d.Iz)), 3 + y: integral(lambda d, r: 1 / (E * d.Iy)),
+    }  # fmt: skip
+    for component, compliance in expected.items():
+        load = np.zeros(fe.freedoms.size)
+        load[tip[component]] = 1.0
+        u = static(fe, load, root)
+        assert u[tip[component], 0] == pytest.approx(compliance, rel=1e-9)
+    R = fe.rigid_motion(np.array([0.3, 0.1, -0.2]))
+    assert np.abs(fe.K @ R).max() < 1e-9 * np.abs(fe.K.data).max()
+    volume = scipy.integrate.quad(lambda s: section.at(s).data(NU).A * L, 0, 1)[0]
+    assert fe.mass == pytest.approx(RHO * volume, rel=1e-12)
+    stress = fe.structures[0].stress()  # under the last load: M over the section modulus at both ends
+    found = (stress @ fe.structures[0].of_elements(u)[:, None])[0, ..., 0]
+    for end, half in enumerate(np.split(found, 2)):
+        d = section.at(float(end)).data(NU)
+        assert np.abs(half[:, 0]).max() == pytest.approx(np.abs(d.outline[:, 1]).max() / d.Iy, rel=1e-9)
+
+
+def test_a_wedge_vibrates_as_by_kirchhoff():
+    """Cantilever whose height falls linearly to (nearly) zero: ω = 5.315, 15.207, 30.020 √(E I₀/(ρ A₀ L⁴)) (Kirchhoff 1879)."""
+    L, h, n = 1.0, 0.01, 40
+    places = np.linspace(0, 1, n + 1)
+    nodes = np.column_stack([L * places, 0 * places, 0 * places])
+    cells = np.column_stack([np.arange(n), np.arange(1, n + 1)])
+    sets = {f"e{k}": [k + 1] for k in range(n)}
+    mesh = pp.Mesh.from_arrays(nodes, {"line2": cells}, element_sets=sets)
+    sections = {
+        f"e{k}": pp.RectangularSection(h * (1.0 - 0.9999 * places[k]), 0.02, orientation=UP,
+                                       end={"height": h * (1 - 0.9999 * places[k + 1])}) for k in range(n)
+    }  # fmt: skip
+    fe = pp.assemble(mesh, STEEL, sections=sections)
+    plane = fe.freedoms.six(np.arange(n + 1))[:, [0, 1, 3, 5]].ravel()
+    omega = 2 * np.pi * held(fe, np.union1d(plane, fe.freedoms.six(np.array([0]))[0]))
+    unit = np.sqrt(E * h**2 / (12 * RHO * L**4))
+    np.testing.assert_allclose(omega[:3] / unit, [5.315, 15.207, 30.020], rtol=1e-3)
+
+
+def test_tapered_beams_with_three_nodes_converge_to_those_with_two():
+    section = TAPERS["rectangular"]
+    one = pp.assemble(line([(0, 0, 0), (0.4, 0, 0)]), STEEL, sections=section)
+    n = 16
+    x = np.linspace(0, 0.4, 2 * n + 1)
+    mesh = pp.Mesh.from_arrays(
+        np.column_stack([x, 0 * x, 0 * x]), {"line3": [(2 * k, 2 * k + 2, 2 * k + 1) for k in range(n)]},
+        element_sets={f"e{k}": [k + 1] for k in range(n)},
+    )  # fmt: skip
+    pieces = [(section.at(k / n), section.at((k + 1) / n)) for k in range(n)]
+    sections = {
+        f"e{k}": pp.RectangularSection(a.height, a.width, orientation=UP, end={"height": b.height, "width": b.width})
+        for k, (a, b) in enumerate(pieces)
+    }
+    many = pp.assemble(mesh, STEEL, sections=sections)
+    tips = []
+    for fe in (one, many):
+        load = np.zeros(fe.freedoms.size)
+        end = fe.freedoms.six(np.array([len(fe.nodes) - 1]))[0]
+        load[end[:3]] = 100.0, 200.0, 300.0
+        tips.append(static(fe, load, fe.freedoms.six(np.array([0]))[0])[end, 0])
+    np.testing.assert_allclose(tips[1], tips[0], rtol=1e-4, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"end": {}}, "end: is empty; give height, width"),
+        ({"end": {"diameter": 0.1}}, "end: 'diameter' is not one of its dimensions; give height, width"),
+        ({"end": {"height": -0.1}}, "section: end: height = -0.1; give a positive length"),
+        ({"end": 3}, "section: end"),
+    ],
+)
+def test_bad_ends_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        pp.RectangularSection(0.03, 0.02, orientation=UP, **options)
+
+
+def test_open_sections_do_not_taper():
+    with pytest.raises(InputError, match="TSection cannot taper; divide the beam"):
+        pp.TSection(0.03, 0.02, 0.002, 0.003, orientation=UP, end={"height": 0.02})

@@ -73,6 +73,7 @@ end
 *EQUATION
 2
 1, 3, 1.0, 2, 3, -1.0"""
+TAPERED, CHANNEL = "PBEAML,8,1,,BAR\n,8.0,12.0,,YES,1.0,6.0,10.0", "PBEAML,8,1,,CHAN2\n,3.0,2.0,20.0,30.0"
 FORMATS = {
     "gmsh 2.2": by_meshio(".msh", file_format="gmsh22", binary=False),
     "gmsh 2.2 binary": by_meshio(".msh", file_format="gmsh22", binary=True),
@@ -87,6 +88,8 @@ FORMATS = {
     "abaqus with everything of shells": (".inp", lambda path: path.write_text(every_keyword_abaqus())),
     "abaqus sector of shells": (".inp", lambda path: path.write_text(sector_deck())),
     "nastran with everything of shells": (".bdf", lambda path: path.write_text(every_card_nastran())),
+    "nastran tapered beams and shells": (".bdf", lambda path: path.write_text(sheet_and_boom_nastran(bar=TAPERED))),
+    "nastran channels and shells": (".bdf", lambda path: path.write_text(sheet_and_boom_nastran(bar=CHANNEL))),
     "nastran shells": (".bdf", lambda path: path.write_text(sheet_and_boom_nastran())),
     "vtu": by_meshio(".vtu"),
     "vtu text": by_meshio(".vtu", binary=False),

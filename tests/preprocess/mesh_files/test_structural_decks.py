@@ -13,7 +13,17 @@ from preprocess.mesh.declared import Declared
 
 STEEL = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
 T = pp.TSection(0.03, 0.02, 0.002, 0.003, orientation=(0, 0, 1))
+UP, RIGHT = (0, 0, 1), (0, -1, 0)  # axes of a section on a bar along x
+CHANNEL = pp.ChannelSection(0.03, 0.02, 0.002, 0.003, orientation=UP)
+ANGLE = pp.AngleSection(0.03, 0.02, 0.002, orientation=UP)
+TAPERED = pp.RectangularSection(0.012, 0.008, orientation=UP, end={"height": 0.01, "width": 0.006})
 GENERAL = pp.GeneralSection(96e-6, 512e-12, 1152e-12, 1200e-12, shear=(0.85, 0.8), orientation=(0, 0, 1))
+
+
+def at_shear_centre(section):
+    """The section with its shear centre on the line between the nodes."""
+    data = section.data(0.3)
+    return replace(section, offset=tuple(-data.turn.T @ data.shear_centre))
 
 
 def expected():
@@ -76,8 +86,24 @@ def test_a_part_file_of_the_deck(tmp_path):
         ("PBARL,8,1,,TUBE\n,10.0,8.0", pp.TubularSection(0.02, 0.002)),
         ("PBARL,8,1,,BOX\n,20.0,30.0,2.0,2.0", pp.BoxSection(0.03, 0.02, 0.002, orientation=(0, 0, 1))),
         ("PBARL,8,1,,I\n,30.0,20.0,20.0,2.0,3.0,3.0", pp.ISection(0.03, 0.02, 0.002, 0.003, orientation=(0, 0, 1))),
+        ("PBARL,8,1,,TUBE2\n,10.0,2.0", pp.TubularSection(0.02, 0.002)),
+        ("PBARL,8,1,,BOX1\n,20.,30.,2.,2.,2.,2.", pp.BoxSection(0.03, 0.02, 0.002, orientation=UP)),
+        ("PBARL,8,1,,I1\n,18.0,2.0,24.0,30.0", pp.ISection(0.03, 0.02, 0.002, 0.003, orientation=UP)),
+        ("PBARL,8,1,,H\n,24.0,6.0,20.0,2.0", pp.ISection(0.03, 0.02, 0.002, 0.003, orientation=RIGHT)),
+        ("PBARL,8,1,,T1\n,20.0,27.0,3.0,2.0", replace(T, orientation=RIGHT)),
+        ("PBARL,8,1,,T2\n,20.0,30.0,3.0,2.0", replace(T, orientation=(0, 0, -1))),
+        ("PBARL,8,1,,CHAN\n,20.0,30.0,2.0,3.0", CHANNEL),
+        ("PBARL,8,1,,CHAN1\n,18.0,2.0,24.0,30.0", CHANNEL),
+        ("PBARL,8,1,,CHAN2\n,3.0,2.0,20.0,30.0", replace(CHANNEL, orientation=(0, 1, 0))),
+        ("PBARL,8,1,,L\n,20.0,30.0,2.0,2.0", ANGLE),
+        ("PBEAML,8,1,,CHAN\n,20.0,30.0,2.0,3.0", at_shear_centre(CHANNEL)),
+        ("PBEAML,8,1,,L\n,20.0,30.0,2.0,2.0", at_shear_centre(ANGLE)),
+        ("PBEAML,8,1,,BAR\n,8.0,12.0,,YES,1.0,6.0,10.0", TAPERED),
+        ("PBEAML,8,1,,BAR\n,8.0,12.0,,NO,0.5,7.0,11.0\n,YES,1.0,6.0,10.0", TAPERED),
+        ("PBEAM,8,1,96.,1152.,512.,,1200.\n,,,,,,,,\n,YES,1.0,48.,576.,,,600.\n,,,,,,,,\n,0.85,0.80",
+         replace(GENERAL, end={"area": 48e-6, "Iz": 576e-12, "Iy": 512e-12, "J": 600e-12})),
         ("PBARL,8,1,,T\n,20.0,30.0,3.0,2.0", T),
-        ("PBEAML,8,1,,T\n,20.0,30.0,3.0,2.0", replace(T, offset=(-T.data(0.3).shear_centre[0], 0.0))),
+        ("PBEAML,8,1,,T\n,20.0,30.0,3.0,2.0", at_shear_centre(T)),
         ("PBAR,8,1,96.0,1152.0,512.0,1200.0\n,,,,,,,,\n,0.85,0.80", GENERAL),
         ("PBAR,8,1,96.,1152.,512.,1200.\n,7.,-5.,-7.,3.,0.,0.,0.,0.\n,0.85,0.80", replace(GENERAL, height=0.014, width=0.01)),
     ],
@@ -86,10 +112,12 @@ def test_sections_of_bars(tmp_path, card, properties):
     path = tmp_path / "arm.bdf"
     path.write_text(sheet_and_boom_nastran(bar=card))
     beams = pp.assemble(pp.read_mesh(path, unit="mm", structural=True), STEEL).structures
-    (found,) = (each for each in beams if each.kind == "line2")
-    one, two = found.section.data(0.3), properties.data(0.3)
-    for value, wanted in zip(one, two):
-        assert value == pytest.approx(wanted, rel=1e-9, abs=1e-15)
+    found = next(each for each in beams if each.kind == "line2")  # with the bar along x
+    for s in (0.0, 0.5, 1.0):
+        for value, wanted in zip(found.section.at(s).data(0.3), properties.at(s).data(0.3)):
+            assert value == pytest.approx(wanted, rel=1e-9, abs=1e-15)
+    if not properties.round:
+        assert found.section.orientation == pytest.approx(properties.orientation, abs=1e-12)
     assert found.section.offset == pytest.approx(properties.offset, rel=1e-9)
 
 
@@ -103,7 +131,15 @@ def test_sections_of_bars(tmp_path, card, properties):
         ),
         ("PSHELL,7,1,2.0,1,,1", "PSHELL,7,1,2.0", "PSHELL 7: only plates of one material"),
         ("PSHELL,7,1,2.0,1,,1", "PSHELL,7,1,2.0,1,,1,,0.1", "PSHELL 7: non-structural mass"),
-        ("BAR\n", "CHAN\n", "PBARL 8: section CHAN is not supported; use ROD, TUBE, BAR, BOX, I, T"),
+        ("BAR\n", "HAT\n", "PBARL 8: section HAT is not supported; use ROD, TUBE, TUBE2, BAR, BOX, BOX1, I, I1, H, T"),
+        (",8.0,12.0", ",8.0,12.0,,3.0", "PBARL 8: section BAR has 2 dimensions; remove the others"),
+        ("BAR\n,8.0,12.0", "L\n,8.0,12.0,1.0,2.0", "PBARL 8: section L of these dimensions is not supported: only I of equal"),
+        ("PBARL,8,1,,BAR\n,8.0,12.0", "PBEAML,8,1,,T\n,8.,12.,1.,2.,,YES,1.0,4.\n", "PBEAML 8: tapered section T is not"),
+        (
+            "PBARL,8,1,,BAR\n,8.0,12.0",
+            "PBEAML,8,1,,ROD\n,8.,,YES,0.5,5.,,YES,1.0\n,6.",
+            "PBEAML 8: station 0.5 is not on the line",
+        ),
         (",0.,0.,1.\n", ",5\n", "CBAR 101: give its orientation as a vector"),
         (",0.,0.,1.\n", ",0.,0.,1.\n,,,0.1\n", "CBAR 101 has pin flags or offsets"),
         ("CQUAD4,1,7,1,5,6,2", "CQUAD4,1,7,1,5,6,2,,0.5", "CQUAD4 1 has its own offset or thickness"),
@@ -128,7 +164,7 @@ def test_sections_of_bars(tmp_path, card, properties):
         ("BEGIN BULK", "MPC = 4\nBEGIN BULK\nMPCADD,4,1,2", "selects MPC = 4, but there is no MPC 1; it has: none"),
         ("BEGIN BULK", "MPC = 4\nSUBCASE 2\nMPC = 5\nBEGIN BULK", "selects MPC = 4, 5 in different subcases; keep one"),
         ("ENDDATA", "PROD,9,1,2.0,3.0\nENDDATA", "PROD 9: J not supported; give zero"),
-        ("ENDDATA", "PBEAM,9,1,2.0,3.0,4.0,,5.0\n,,,,,,,,\n,YES,1.0,1.0\nENDDATA", "PBEAM 9: tapered beams are not supported"),
+        ("ENDDATA", "PBEAM,9,1,2.0,3.0,4.0,,5.0\n,,,,,,,,\n,NO,0.5,1.0\nENDDATA", "PBEAM 9: station 0.5 is not on the line"),
     ],
 )
 def test_unsupported_cards_are_refused_by_name(tmp_path, old, new, message):
