@@ -79,7 +79,7 @@ def reduce(
     tolerance: relative error of the frequencies, default 1e-3; a transfer function may be off as much as such an error causes.
     reference: reference condition of the body frame: an interface's name (attached to its frame), "mean axes" or "principal axes"
     (at the centre of mass), "chord" (between the body's two interfaces), "node 17", or a `Reference`.
-    damping: modal ratios ζ, one, one per mode, or a function of the frequency in Hz.
+    damping: modal ratios ζ, one, one per mode, or a function of the frequency in Hz, besides the dampers of the part.
     prestress: constant loads that act before any motion.
     stiffening: include the geometric stiffness of all unit loads; needs a mesh.
     stress: stress modes to keep; by default those of the surface nodes of a mesh; None for none.
@@ -89,7 +89,7 @@ def reduce(
     keep: file that keeps the factor of the stiffness; a reduction of the same mesh and material that finds it there, with
     any interfaces, method and number of modes, needs no factorization. It is large.
     progress: called with (step, 0.0 … 1.0).
-    The modes are mass-normalised, K_ff = diag(ω²), D_ff = diag(2ζω); a Craig–Bampton reduction with n normal modes and k
+    The modes are mass-normalised, K_ff = diag(ω²), D_ff = diag(2ζω) + ΨᵀDΨ; a Craig–Bampton reduction with n normal modes and k
     interfaces has nf = n + 6k − 6 of them.
     Raises InputError for invalid input and for a tolerance that is not proved, SolverError when the modes do not converge.
 
@@ -130,7 +130,8 @@ def reduce(
     modal = _modal_body(statics, elastic, rule, prestress)
     steps("shape integrals", 0.95)
     integrals = _integrals(fe, modal)
-    ratio = damping_ratios(damping, modal.modes.omega / (2 * np.pi))
+    omega = modal.modes.omega
+    D_ff = damping_matrix(damping_ratios(damping, omega / (2 * np.pi)), omega, fe.D, modal.shapes)
     geometric = _geometric(statics, modal, steps) if stiffening and fe.has_elements else None
     recovered = _stress(statics, modal, prestress, stress, steps)
     found = _accuracy(statics, basis, elastic, steps) if estimate and request is None else {}
@@ -143,9 +144,9 @@ def reduce(
         name=name or default_name(fe),
         **integrals._asdict(),
         K_ff=np.diag(modal.modes.omega**2),
-        D_ff=damping_matrix(ratio, modal.modes.omega),
+        D_ff=D_ff,
         frames={interface.name: _frame(interface, E, modal.modes) for interface, E in zip(bound, modal.motion)},
-        modes=_table(modal.modes, basis, ratio, integrals),
+        modes=_table(modal.modes, basis, np.diag(D_ff) / (2 * omega), integrals),
         surface=_surface(fe, modal),
         provenance={**origin, **_factor_facts(statics, keep), **rigid._asdict(), **found, **steps.times},
         geometric=geometric,

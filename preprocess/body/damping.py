@@ -1,4 +1,4 @@
-"""Modal damping ratios."""
+"""Modal damping: ratios of the modes, and the dampers of the part."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import scipy.sparse as sp
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.parts import FloatArray
@@ -45,6 +46,10 @@ def damping_ratios(damping: Damping, frequency: FloatArray) -> FloatArray:
     return ratio
 
 
-def damping_matrix(ratio: FloatArray, omega: FloatArray) -> FloatArray:
-    """``D_ff = diag(2 ζ ω)`` of mass-normalised modes, (nf, nf)."""
-    return np.diag(2.0 * ratio * omega)
+def damping_matrix(ratio: FloatArray, omega: FloatArray, D: sp.csr_matrix | None, shapes: FloatArray) -> FloatArray:
+    """``D_ff = diag(2 ζ ω) + Ψᵀ D Ψ`` of mass-normalised modes Ψ (n, nf), with the dampers D (n, n) of the part, (nf, nf)."""
+    modal = np.diag(2.0 * ratio * omega)
+    if D is None:
+        return modal
+    own = shapes.T @ (D @ shapes)
+    return np.asarray(modal + 0.5 * (own + own.T))

@@ -125,6 +125,7 @@ def assemble(
         mass_points=joined([nodes_as_points(places, freedoms.size), *points]) if parts or len(freedoms.rotating) else None,
         constraints=constraints_of(joints.rows, freedoms.rigid_motion(places - mesh.nodes.mean(axis=0)), held=held),
         arms=joints.arms,
+        D=joints.damping if abs(joints.damping).max() > 0 else None,
         held=held,
     )
     attached = declared_masses(mesh)

@@ -59,6 +59,10 @@ class Connection(ABC):
         """Stiffness (size, size) that it adds; None if it adds none. Raises InputError."""
         return None
 
+    def damping_matrix(self, name: str, nodes: Nodes) -> sp.csr_matrix | None:
+        """Viscous damping (size, size) that it adds; None if it adds none. Raises InputError."""
+        return None
+
     def arms(self, name: str, nodes: Nodes) -> Arms | None:
         """What rotates with the connection; None if nothing does."""
         return None

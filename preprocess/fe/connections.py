@@ -26,11 +26,12 @@ KINDS = ", ".join(each.__name__ for each in CONNECTIONS.values())
 
 
 class Connected(NamedTuple):
-    """Nodes with the centres that connections add; what the connections constrain, stiffen and turn."""
+    """Nodes with the centres that connections add; what the connections constrain, stiffen, damp and turn."""
 
     nodes: Nodes
     rows: tuple[Dependence, ...]
     stiffness: sp.csr_matrix
+    damping: sp.csr_matrix
     arms: dict[str, Arms]
 
 
@@ -49,11 +50,13 @@ def connected(nodes: Nodes, connections: Mapping[str, Connection]) -> Connected:
     rows = _of_each(connections, lambda name, each: each.dependence(name, nodes))
     arms = _of_each(connections, lambda name, each: each.arms(name, nodes))
     springs = _of_each(connections, lambda name, each: each.stiffness_matrix(name, nodes))
-    size = nodes.freedoms.size
+    dampers = _of_each(connections, lambda name, each: each.damping_matrix(name, nodes))
+    none = sp.csr_matrix((nodes.freedoms.size, nodes.freedoms.size))
     return Connected(
         nodes,
         tuple(each for each in rows.values() if each is not None),
-        sum((K for K in springs.values() if K is not None), sp.csr_matrix((size, size))),
+        sum((K for K in springs.values() if K is not None), none),
+        sum((D for D in dampers.values() if D is not None), none),
         {name: each for name, each in arms.items() if each is not None},
     )
 

@@ -1,11 +1,13 @@
-"""Links between single nodes: equations, springs and bushings.
+"""Links between single nodes: equations, springs and bushings, with dampers in parallel.
 
     equation           Σ_j c_j u_j = 0                                   the first term follows the others (MPC)
     spring             N = k e·(u_b − u_a)                               along the line between two nodes (CELAS, SPRINGA)
     bushing            f = k (u_b + θ_b × (p − x_b) − u_a − θ_a × (p − x_a)),
                        m = κ (θ_b − θ_a)                             springs at a point p between two nodes (CBUSH)
 
-Source: MSC Nastran, Quick Reference Guide, MPC, CELAS2, CBUSH.
+A damper c has the same directions as a spring k, for velocities instead of displacements (CDAMP, CVISC, DASHPOTA).
+
+Source: MSC Nastran, Quick Reference Guide, MPC, CELAS2, CDAMP2, CVISC, CBUSH.
 """
 
 from __future__ import annotations
@@ -77,7 +79,7 @@ class Bushing(Connection):
 
     first, second: the nodes, each by its number or a set of one node.  translation, rotation (3,): stiffness along and about the
     axes [N/m, N m/rad].  axes (3, 3): columns in mesh axes, by default mesh axes.  at: place of the springs, from 0 (first) to 1
-    (second).
+    (second).  translation_damping, rotation_damping (3,): of dampers along and about the axes [N s/m, N m s/rad].
 
     Examples
     --------
@@ -100,13 +102,15 @@ class Bushing(Connection):
     rotation: ArrayLike = (0.0, 0.0, 0.0)
     axes: ArrayLike | None = None
     at: float = 1.0
+    translation_damping: ArrayLike = (0.0, 0.0, 0.0)
+    rotation_damping: ArrayLike = (0.0, 0.0, 0.0)
 
     kind = "bushing"
 
     def __post_init__(self) -> None:
-        for option in ("translation", "rotation"):
+        for option in ("translation", "rotation", "translation_damping", "rotation_damping"):
             if not vector(getattr(self, option), f"connection: {option}").min() >= 0:
-                raise InputError(f"connection: {option}: {shown(getattr(self, option))}; give three stiffnesses, none negative")
+                raise InputError(f"connection: {option}: {shown(getattr(self, option))}; give three numbers, none negative")
         if not 0 <= number(self.at, "connection: at") <= 1:
             raise InputError(f"connection: at: {self.at!r}; give a place from 0 (first node) to 1 (second)")
         if self.axes is not None:
@@ -116,6 +120,13 @@ class Bushing(Connection):
         return np.array(self._ends(nodes))
 
     def stiffness_matrix(self, name: str, nodes: Nodes) -> sp.csr_matrix:
+        return self._matrix(nodes, self.translation, self.rotation)
+
+    def damping_matrix(self, name: str, nodes: Nodes) -> sp.csr_matrix:
+        return self._matrix(nodes, self.translation_damping, self.rotation_damping)
+
+    def _matrix(self, nodes: Nodes, translation: ArrayLike, rotation: ArrayLike) -> sp.csr_matrix:
+        """Bᵀ diag(k) B (size, size) with the relative motion B of the ends at the place of the springs."""
         a, b = self._ends(nodes)
         if a == b:
             raise InputError("first and second are the same node; give two")
@@ -125,7 +136,7 @@ class Bushing(Connection):
         first, second = (np.vstack([rigid_motion(arm[None])[0], np.eye(6)[3:]]) for arm in arms)
         relative = np.kron(np.eye(2), axes.T) @ np.hstack([-first, second])
         B = spread(relative, nodes.freedoms.six(np.array([a, b])).ravel(), nodes.freedoms.size)
-        k = np.concatenate([vector(self.translation, "translation"), vector(self.rotation, "rotation")])
+        k = np.concatenate([vector(translation, "translation"), vector(rotation, "rotation")])
         return sp.csr_matrix(B.T @ sp.diags(k) @ B)
 
     def _ends(self, nodes: Nodes) -> tuple[int, int]:
@@ -138,7 +149,7 @@ class Spring(Connection):
     """Spring along the line between two nodes, or along a direction [N/m]; it needs no rotations.
 
     first, second: the nodes, each by its number or a set of one node.  stiffness: N/m.
-    direction (3,): of the spring in mesh axes, for nodes at one place.
+    direction (3,): of the spring in mesh axes, for nodes at one place.  damping: of a damper in parallel [N s/m].
 
     Examples
     --------
@@ -155,12 +166,14 @@ class Spring(Connection):
     stiffness: float
     _: KW_ONLY
     direction: ArrayLike | None = None
+    damping: float = 0.0
 
     kind = "spring"
 
     def __post_init__(self) -> None:
-        if not 0 <= number(self.stiffness, "connection: stiffness") < np.inf:
-            raise InputError(f"connection: stiffness: {self.stiffness!r}; give a stiffness in N/m that is not negative")
+        for option, unit in (("stiffness", "N/m"), ("damping", "N s/m")):
+            if not 0 <= number(getattr(self, option), f"connection: {option}") < np.inf:
+                raise InputError(f"connection: {option}: {getattr(self, option)!r}; give a number in {unit} that is not negative")
         if self.direction is not None and not np.linalg.norm(vector(self.direction, "connection: direction")) > 0:
             raise InputError("connection: direction: has zero length; give the direction of the spring")
 
@@ -168,6 +181,15 @@ class Spring(Connection):
         return NO_NODES
 
     def stiffness_matrix(self, name: str, nodes: Nodes) -> sp.csr_matrix:
+        B = self._stretch(nodes)
+        return sp.csr_matrix(float(self.stiffness) * B.T @ B)
+
+    def damping_matrix(self, name: str, nodes: Nodes) -> sp.csr_matrix:
+        B = self._stretch(nodes)
+        return sp.csr_matrix(float(self.damping) * B.T @ B)
+
+    def _stretch(self, nodes: Nodes) -> sp.csr_matrix:
+        """(1, size): elongation by the degrees of freedom."""
         a, b = one_node(nodes, self.first, "first"), one_node(nodes, self.second, "second")
         apart = nodes.positions[b] - nodes.positions[a]
         size = float(np.linalg.norm(apart))
@@ -178,8 +200,7 @@ class Spring(Connection):
         if np.linalg.norm(np.cross(along, apart)) > ALONG * size:
             raise InputError("direction: is across the line between its nodes, so that it turns the part; use a Bushing")
         dofs = np.concatenate([3 * a + np.arange(3), 3 * b + np.arange(3)])
-        B = spread(np.concatenate([-along, along])[None], dofs, nodes.freedoms.size)
-        return sp.csr_matrix(float(self.stiffness) * B.T @ B)
+        return spread(np.concatenate([-along, along])[None], dofs, nodes.freedoms.size)
 
 
 def _dof_of(nodes: Nodes, row: int, component: int) -> int:

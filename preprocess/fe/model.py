@@ -48,6 +48,7 @@ class FEModel:
     source, unit, elements, material: description of the origin
     mesh, groups, structures: all elements, solids by type and material, beams by section; None and empty for given matrices
     point_masses: those added to m by `attach`
+    D (n, n): viscous damping of the connections, N s/m and N m s; None without dampers
     held: whether connections may hold the part, which then cannot be reduced
 
     Examples
@@ -78,6 +79,7 @@ class FEModel:
     mass_points: MovedPoints | None = None
     constraints: Constraints = field(default_factory=lambda: UNCONSTRAINED)
     arms: Mapping[str, Arms] = field(default_factory=dict)
+    D: sp.csr_matrix | None = None
     held: bool = False
 
     @classmethod

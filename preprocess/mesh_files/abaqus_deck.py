@@ -27,7 +27,6 @@ NOTED = {
     "PLASTIC": LINEAR, "CREEP": LINEAR, "CYCLIC HARDENING": LINEAR, "VISCOELASTIC": LINEAR,
     "CONTACT PAIR": CONTACT, "GAP": CONTACT, "CLEARANCE": CONTACT,
     "PRE-TENSION SECTION": "the part is whole there, without pre-tension",
-    "DASHPOT": "give dampers in the mechanism, or damping ratios of the body",
 }  # fmt: skip
 ANALYSIS = (
     "AMPLITUDE", "BOUNDARY", "BOUNDARYF", "CFLUX", "CONDUCTIVITY", "CONTACT CONTROLS", "CONTACT DAMPING", "CONTACT FILE",
@@ -72,7 +71,7 @@ class Deck:
 
     def complete(self, reading: Reading, source: object) -> None:
         """Sectors become whole parts. Raises InputError for parts of instances, and couplings of one sector."""
-        ties = self.ties.found or self.ties.sectors or self.points.springs
+        ties = self.ties.found or self.ties.sectors or self.points.springs or self.points.dashpots
         if reading.shifts and (self.connects or ties):
             raise InputError(
                 f"{source}: *INSTANCE together with couplings or equations is not read; export one part in global axes"

@@ -1,6 +1,6 @@
-"""Springs and masses of Abaqus and CalculiX files.
+"""Springs, dashpots and masses of Abaqus and CalculiX files.
 
-Source: Abaqus Keywords Reference Guide and CalculiX CrunchiX User's Manual, *SPRING, *MASS.
+Source: Abaqus Keywords Reference Guide and CalculiX CrunchiX User's Manual, *SPRING, *DASHPOT, *MASS.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from preprocess.mesh_files.abaqus_surfaces import same_name
 
 @dataclass
 class Points:
-    """Stiffness of the springs, and mass, of the elements of each set, with the place."""
+    """Stiffness of the springs, damping of the dashpots, and mass, of the elements of each set, with the place."""
 
     springs: list[tuple[str, float, str]] = field(default_factory=list)
+    dashpots: list[tuple[str, float, str]] = field(default_factory=list)
     weights: list[tuple[str, float, str]] = field(default_factory=list)
 
-    KEYWORDS: ClassVar = ("SPRING", "MASS")
+    KEYWORDS: ClassVar = ("SPRING", "DASHPOT", "MASS")
 
     def add(self, keyword: str, options: Mapping[str, str], line: str, rows: Rows) -> None:
         """A keyword block, at its first temperature; of a curve the slope of its first part. Raises InputError with the line."""
@@ -39,19 +40,21 @@ class Points:
         stiffness = values[0][0]
         if "NONLINEAR" in options:
             if len(values) < 2 or len(values[0]) < 2 or not values[1][1] > values[0][1]:
-                raise error_at(line, "*SPRING, NONLINEAR needs two points of force and elongation, ascending")
+                raise error_at(line, f"*{keyword}, NONLINEAR needs two points of force and elongation or speed, ascending")
             stiffness = (values[1][0] - values[0][0]) / (values[1][1] - values[0][1])
-        self.springs.append((options["ELSET"], stiffness, line))
+        (self.springs if keyword == "SPRING" else self.dashpots).append((options["ELSET"], stiffness, line))
 
     def declared(self, reading: Reading, surfaces: Mapping[str, str]) -> tuple[Items, dict[str, list[int]]]:
-        """Springs by name, and the node of each mass."""
+        """Springs and dashpots by name, and the node of each mass."""
         found: Items = {}
-        for kind, given in (("spring", self.springs), ("mass", self.weights)):
+        for kind, given in (("spring", self.springs), ("dashpot", self.dashpots), ("mass", self.weights)):
             self._complete(reading, kind, given)
-        for name, stiffness, line in self.springs:
-            for number in _elements(reading, name, line, "spring"):
-                first, second = reading.elements[number][1]
-                found[f"spring {number}"] = {"kind": "spring", "first": first, "second": second, "stiffness": stiffness}
+        for kind, given, key in (("spring", self.springs, "stiffness"), ("dashpot", self.dashpots, "damping")):
+            for name, value, line in given:
+                for number in _elements(reading, name, line, kind):
+                    first, second = reading.elements[number][1]
+                    link = {"kind": "spring", "first": first, "second": second, "stiffness": 0.0}
+                    found[f"{kind} {number}"] = {**link, key: value}
         return found, {each["where"]: [each["node"]] for each in self.masses(reading)}
 
     @staticmethod

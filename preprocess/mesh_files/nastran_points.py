@@ -1,6 +1,7 @@
-"""Springs, bushings, equations and point masses of Nastran bulk data, as declarations of a part file in the units of the file.
+"""Springs, dampers, bushings, equations and point masses of Nastran bulk data, as declarations in the units of the file.
 
-Source: MSC Nastran, Quick Reference Guide, CELAS1, CELAS2, PELAS, CBUSH, PBUSH, MPC, MPCADD, CONM2.
+Source: MSC Nastran, Quick Reference Guide, CELAS1, CELAS2, PELAS, CDAMP1, CDAMP2, PDAMP, CVISC, PVISC, CBUSH, PBUSH, MPC, MPCADD,
+CONM2.
 """
 
 from __future__ import annotations
@@ -17,19 +18,20 @@ from preprocess.mesh_files.nastran_cards import Card, integer_field, listed_numb
 
 Array = NDArray[np.float64]
 Item = dict[str, Any]
-ELEMENTS = ("CELAS1", "CELAS2", "CBUSH", "CONM2")
+ELEMENTS = ("CELAS1", "CELAS2", "CDAMP1", "CDAMP2", "CVISC", "CBUSH", "CONM2")
+TABLES = ("MPC", "PELAS", "PDAMP", "PVISC")  # of which one number may occur in several cards
 MIDDLE = 0.5  # of the line between the grids of a CBUSH
 
 
 @dataclass
 class Points:
-    """Cards of springs and bushings, stiffnesses by property, equations by set, unions of such sets, masses, node sets of these,
-    and numbers."""
+    """Cards of springs, dampers and bushings, values of properties by card and number, equations by set, unions of such sets,
+    masses, node sets of these, and numbers."""
 
     springs: list[Card] = field(default_factory=list)
+    viscous: list[Card] = field(default_factory=list)
     bushings: list[Card] = field(default_factory=list)
-    stiffness: dict[int, float] = field(default_factory=dict)
-    stiffnesses: dict[int, list[float]] = field(default_factory=dict)
+    properties: dict[tuple[str, int], list[float]] = field(default_factory=dict)
     equations: dict[int, list[list[tuple[int, int, float]]]] = field(default_factory=dict)
     unions: dict[int, list[int]] = field(default_factory=dict)
     masses: list[Item] = field(default_factory=list)
@@ -39,7 +41,7 @@ class Points:
     def add(self, card: Card) -> None:
         """A card of `CARDS`. Raises InputError for a number that occurs twice."""
         key = ("element" if card.name in ELEMENTS else card.name, integer_field(card, 0))
-        if key in self.known and card.name not in ("MPC", "PELAS"):
+        if key in self.known and card.name not in TABLES:
             raise InputError(f"{card.line}: {card.name} {key[1]}: its number occurs twice; number them uniquely")
         self.known.add(key)
         CARDS[card.name](self, card)
@@ -58,6 +60,7 @@ class Points:
     def connections(self, axes: Callable[[int, Card], Array], positions: dict[int, Any]) -> dict[str, Item]:
         """Connections by name; axes: columns of a coordinate system; positions: of the nodes. Raises InputError."""
         found = {f"{card.name} {integer_field(card, 0)}": self._spring(card) for card in self.springs}
+        found |= {f"CVISC {integer_field(card, 0)}": self._viscous(card) for card in self.viscous}
         found |= {f"CBUSH {integer_field(card, 0)}": self._bushing(card, axes, positions) for card in self.bushings}
         for number, rows in self.equations.items():
             for k, terms in enumerate(rows, 1):
@@ -65,33 +68,47 @@ class Points:
         return found
 
     def _spring(self, card: Card) -> Item:
-        """CELAS1, CELAS2 between equal components of two grids."""
+        """CELAS1, CELAS2, CDAMP1, CDAMP2 between equal components of two grids."""
         name = f"{card.line}: {card.name} {integer_field(card, 0)}"
         first, second = integer_field(card, 2, 0), integer_field(card, 4, 0)
         component, other = text_field(card, 3), text_field(card, 5)
         if not (first and second) or component != other or component not in tuple("123456"):
             raise InputError(f"{name}: only springs between equal components of two grids are supported; others hold the part")
-        if card.name == "CELAS2":
-            k = real_field(card, 1)
-        else:
-            owner = integer_field(card, 1, integer_field(card, 0))
-            if owner not in self.stiffness:
-                raise InputError(f"{name}: PELAS {owner} does not exist")
-            k = self.stiffness[owner]
+        k = real_field(card, 1) if card.name.endswith("2") else self._owned(card, f"P{card.name[1:-1]}", name)[0]
+        damps = card.name.startswith("CDAMP")
         along = [float(c == component) for c in "123"] if component in "123" else [float(c == component) for c in "456"]
         if component in "123":
-            return {"kind": "spring", "first": first, "second": second, "stiffness": k, "direction": along}
-        return {"kind": "bushing", "first": first, "second": second, "rotation": [k * value for value in along]}
+            both = {"stiffness": 0.0, "damping": k} if damps else {"stiffness": k}
+            return {"kind": "spring", "first": first, "second": second, "direction": along, **both}
+        turn = "rotation_damping" if damps else "rotation"
+        return {"kind": "bushing", "first": first, "second": second, turn: [k * value for value in along]}
+
+    def _owned(self, card: Card, kind: str, name: str) -> list[float]:
+        """Values of the property of an element. Raises InputError."""
+        owner = integer_field(card, 1, integer_field(card, 0))
+        if (kind, owner) not in self.properties:
+            raise InputError(f"{name}: {kind} {owner} does not exist")
+        return self.properties[kind, owner]
+
+    def _viscous(self, card: Card) -> Item:
+        """CVISC along the line between its grids."""
+        name = f"{card.line}: CVISC {integer_field(card, 0)}"
+        stretch, twist = self._owned(card, "PVISC", name)
+        if twist:
+            raise InputError(f"{name}: PVISC with CR1 is not supported; give a CBUSH with B4")
+        ends = {"first": integer_field(card, 2), "second": integer_field(card, 3)}
+        return {"kind": "spring", **ends, "stiffness": 0.0, "damping": stretch}
 
     def _bushing(self, card: Card, axes: Callable[[int, Card], Array], positions: dict[int, Any]) -> Item:
         name, owner = f"{card.line}: CBUSH {integer_field(card, 0)}", integer_field(card, 1, integer_field(card, 0))
         first, second = integer_field(card, 2), integer_field(card, 3, 0)
-        if not second or owner not in self.stiffnesses:
+        if not second or ("PBUSH", owner) not in self.properties:
             raise InputError(f"{name}: needs two grids, and PBUSH {owner}; bushings to the ground hold the part")
         if any(text_field(card, k) for k in (9, 10, 11, 12)) or (text_field(card, 8) and real_field(card, 8) != MIDDLE):
             raise InputError(f"{name}: S, OCID and S1 to S3 are not supported; the spring is in the middle")
-        K = self.stiffnesses[owner]
+        K, B = self.properties["PBUSH", owner][:6], self.properties["PBUSH", owner][6:]
         given = {"kind": "bushing", "first": first, "second": second, "translation": K[:3], "rotation": K[3:], "at": MIDDLE}
+        given |= {"translation_damping": B[:3], "rotation_damping": B[3:]} if any(B) else {}
         if text_field(card, 7):
             return {**given, "axes": axes(integer_field(card, 7), card).tolist()}
         if first not in positions or second not in positions:
@@ -103,7 +120,7 @@ class Points:
             raise InputError(f"{name}: give its orientation as a vector X1, X2, X3, not by a node")
         vector = np.array([real_field(card, k) for k in (4, 5, 6)])
         if not vector.any():
-            if any(K[1:3]) or any(K[4:]):
+            if any(K[1:3]) or any(K[4:]) or any(B[1:3]) or any(B[4:]):
                 raise InputError(f"{name}: has no orientation for K2, K3, K5 and K6; give a vector or CID")
             vector = np.eye(3)[np.abs(apart).argmin()]
         across = np.cross(apart, vector)
@@ -117,10 +134,16 @@ def _springs(points: Points, card: Card) -> None:
     points.springs.append(card)
 
 
-def _elastic(points: Points, card: Card) -> None:
-    for k in (0, 4):
+def _viscous(points: Points, card: Card) -> None:
+    points.viscous.append(card)
+
+
+def _scalar_property(points: Points, card: Card) -> None:
+    """PELAS, PDAMP and PVISC with several properties each, of four, two and four fields."""
+    for k in range(0, 8, 2 if card.name == "PDAMP" else 4):
         if text_field(card, k):
-            points.stiffness[integer_field(card, k)] = real_field(card, k + 1)
+            values = [real_field(card, k + 1)] + ([real_field(card, k + 2)] if card.name == "PVISC" else [])
+            points.properties[card.name, integer_field(card, k)] = values
 
 
 def _bushings(points: Points, card: Card) -> None:
@@ -128,14 +151,16 @@ def _bushings(points: Points, card: Card) -> None:
 
 
 def _bushing_property(points: Points, card: Card) -> None:
-    """The stiffnesses; damping and stress factors belong to an analysis."""
-    start = next((k for k, text in enumerate(card.fields) if text.upper() == "K"), None)
-    if start is None or any(text.upper() == "RIGID" for text in card.fields):
+    """Stiffnesses and viscous damping; structural damping and stress factors belong to an analysis."""
+    start, viscous, mass = (
+        next((k for k, text in enumerate(card.fields) if text.upper() == flag), None) for flag in ("K", "B", "M")
+    )
+    if (start is None and viscous is None) or any(text.upper() == "RIGID" for text in card.fields):
         raise InputError(f"{card.line}: PBUSH {integer_field(card, 0)} has no stiffnesses K1 to K6; RIGID is not supported")
-    mass = next((k for k, text in enumerate(card.fields) if text.upper() == "M"), None)
     if mass is not None and any(real_field(card, mass + 1 + k) for k in range(7)):
         raise InputError(f"{card.line}: PBUSH {integer_field(card, 0)} has a mass, which is not supported; give a CONM2")
-    points.stiffnesses[integer_field(card, 0)] = [real_field(card, start + 1 + k) for k in range(6)]
+    values = [0.0 if first is None else real_field(card, first + 1 + k) for first in (start, viscous) for k in range(6)]
+    points.properties["PBUSH", integer_field(card, 0)] = values
 
 
 def _equation(points: Points, card: Card) -> None:
@@ -177,6 +202,7 @@ def _mass(points: Points, card: Card) -> None:
 
 
 CARDS: dict[str, Callable[[Points, Card], None]] = {
-    "CELAS1": _springs, "CELAS2": _springs, "PELAS": _elastic, "CBUSH": _bushings, "PBUSH": _bushing_property, "MPC": _equation,
+    **dict.fromkeys(("CELAS1", "CELAS2", "CDAMP1", "CDAMP2"), _springs), "CVISC": _viscous, "CBUSH": _bushings,
+    **dict.fromkeys(("PELAS", "PDAMP", "PVISC"), _scalar_property), "PBUSH": _bushing_property, "MPC": _equation,
     "MPCADD": _union, "CONM2": _mass,
 }  # fmt: skip

@@ -270,3 +270,44 @@ def test_an_interface_on_a_node_that_follows_another_interface_is_refused(compon
 def test_bad_spiders_are_refused(options):
     with pytest.raises(InputError, match="connection: "):
         pp.RigidSpider("x1", **options)
+
+
+def two_blocks(**link):
+    """Two stiff blocks joined by a soft bushing along x between their centres of mass; mass of each."""
+    left, right = (pp.box_mesh((0.1, 0.1, 0.1), (1, 1, 1), origin=(x, 0.0, 0.0)) for x in (0.0, 0.3))
+    n = len(left.nodes)
+    elements = np.vstack([left.blocks["hex20"].connectivity, right.blocks["hex20"].connectivity + n])
+    sets, nodes = {"left": np.arange(n), "right": n + np.arange(n)}, np.vstack([left.nodes, right.nodes])
+    mesh = pp.Mesh.from_arrays(nodes, {"hex20": elements}, node_sets=sets, separate=True)
+    stiff = {"translation": (1e5, 1e9, 1e9), "rotation": (1e7, 1e7, 1e7), "at": 0.5}
+    joints = {"a": pp.AveragingSpider("left"), "b": pp.AveragingSpider("right"), "link": pp.Bushing("a", "b", **stiff, **link)}
+    return pp.assemble(mesh, STEEL, connections=joints), 7850.0 * 1e-3
+
+
+def test_a_damper_between_two_masses_has_their_damping_ratio():
+    """ω = √(k/μ), ζ = c/(2 √(k μ)) with μ = m/2, besides the ratio of all modes; the other modes are not damped by it."""
+    c, k = 80.0, 1e5
+    fe, m = two_blocks(translation_damping=(c, 0.0, 0.0))
+    body = pp.reduce(fe, interfaces={"a": pp.Rigid("a")}, method=pp.Rubin(modes=6), reference="mean axes", damping=0.01)
+    first = body.modes.frequency.argmin()
+    assert body.modes.frequency[first] == pytest.approx(np.sqrt(k / (m / 2)) / (2 * np.pi), rel=1e-5)
+    assert body.modes.damping[first] == pytest.approx(0.01 + c / (2 * np.sqrt(k * m / 2)), rel=1e-5)
+    values = np.linalg.eigvals(np.block([[np.zeros_like(body.K_ff), np.eye(body.nf)], [-body.K_ff, -body.D_ff]]))
+    slow = values[np.abs(values).argmin()]
+    omega, zeta = 2 * np.pi * body.modes.frequency[first], body.modes.damping[first]
+    assert abs(slow.imag) == pytest.approx(omega * np.sqrt(1 - zeta**2), rel=1e-5)
+    assert slow.real == pytest.approx(-zeta * omega, rel=1e-4)
+
+
+def test_dampers_dissipate_the_power_of_their_speed():
+    """q̇ᵀ D_ff q̇ = c (e·(v_b − v_a))² for any modal velocities, with the velocities of the frames there."""
+    mesh = pp.box_mesh((0.4, 0.02, 0.03), (8, 1, 1))
+    a, b = (mesh.node_ids[mesh.node_sets[name][0]].item() for name in ("x0", "x1"))
+    fe = pp.assemble(mesh, STEEL, connections={"damper": pp.Spring(a, b, 0.0, damping=70.0)})
+    assert abs(fe.K - pp.assemble(mesh, STEEL).K).max() == 0.0
+    body = pp.reduce(fe, interfaces=ROOT, reference="mean axes")
+    rates = np.random.default_rng(4).standard_normal(body.nf)
+    places = [int(np.flatnonzero(body.surface.node_ids == number)[0]) for number in (a, b)]
+    apart = np.diff(body.surface.nodes[places], axis=0)[0]
+    speed = apart / np.linalg.norm(apart) @ np.diff(body.surface.phi[places] @ rates, axis=0)[0]
+    assert rates @ body.D_ff @ rates == pytest.approx(70.0 * speed**2, rel=1e-9)

@@ -110,6 +110,7 @@ def test_every_keyword_is_the_model_in_python(tmp_path):
     connections = [given["kind"] for given in mesh.declared.connections.values()]
     assert sorted(set(connections)) == ["averaging-spider", "equation", "rigid-spider", "spring", "tie"]
     fe = pp.assemble(mesh)
+    assert fe.D.diagonal().sum() == pytest.approx(10.0)  # N s/m of a dashpot at both ends
     R = fe.rigid_motion(np.zeros(3))
     np.testing.assert_allclose(fe.constraints.motion(R), R, atol=1e-9)
     assert np.abs(fe.constraints.loads(fe.K @ R)).max() < 1e-9 * np.abs(fe.K.data).max()

@@ -158,6 +158,13 @@ def test_sections_of_bars(tmp_path, card, properties):
         ("PSHELL,7,1,2.0,1,,1", "PCOMP,7", "PCOMP 7: has no plies"),
         ("PSHELL,7,1,2.0,1,,1", "PCOMP,7\n,1,2.0,0.", "shell 1 of PCOMP has no MCID; name the coordinate system"),
         ("ENDDATA", "CELAS2,41,1e6,21,1\nENDDATA", "CELAS2 41: only springs between equal components of two grids"),
+        ("ENDDATA", "CDAMP1,41,9,1,1,2,1\nENDDATA", "CDAMP1 41: PDAMP 9 does not exist"),
+        ("ENDDATA", "CDAMP3,41,9,1,2\nENDDATA", "1 CDAMP3 elements are not supported"),
+        (
+            "ENDDATA",
+            "CVISC,41,9,1,2\nPVISC,9,1.0,2.0\nENDDATA",
+            "CVISC 41: PVISC with CR1 is not supported; give a CBUSH with B4",
+        ),
         ("ENDDATA", "CBUSH,41,9,21\nENDDATA", "CBUSH 41: needs two grids, and PBUSH 9; bushings to the ground"),
         ("ENDDATA", "CONM2,41,21,7,1.0\nENDDATA", "CONM2 41: CID 7 is not supported; give the basic system"),
         ("ENDDATA", "MPC,4,21,1,1.0\nENDDATA", "MPC 4 has 1 terms; it needs two or more"),
@@ -202,12 +209,14 @@ def test_every_nastran_card_is_the_model_in_python(tmp_path):
         "property 3": pp.TrussSection(50e-6),
     }
     turned = [[0, -1, 0], [1, 0, 0], [0, 0, 1]]
-    six = {"translation": (1e6, 2e6, 3e6), "rotation": (40.0, 50.0, 60.0), "at": 0.5}
+    damped = {"translation_damping": (1e3, 2e3, 3e3), "rotation_damping": (4.0, 5.0, 6.0)}
+    six = {"translation": (1e6, 2e6, 3e6), "rotation": (40.0, 50.0, 60.0), "at": 0.5, **damped}
     connections = {
         "one": pp.Bushing(12, 13, axes=turned, **six),
         "two": pp.Bushing(13, 14, axes=np.eye(3), **six),
-        "spring": pp.Spring(12, 3, 5e5, direction=(1, 0, 0)),
-        "turn": pp.Bushing(11, 2, rotation=(0.0, 0.0, 7.0)),
+        "spring": pp.Spring(12, 3, 5e5, direction=(1, 0, 0), damping=500.0),
+        "turn": pp.Bushing(11, 2, rotation=(0.0, 0.0, 7.0), rotation_damping=(0.0, 0.0, 7e-3)),
+        "viscous": pp.Spring(4, 12, 0.0, damping=200.0),
         "mean": pp.Equation([(5, 3, 2.0), (1, 3, -1.0), (2, 3, -1.0)]),
     }
     plain = replace(mesh, declared=Declared(), node_sets={**mesh.node_sets, "end": np.array([nodes[14]])})
@@ -218,7 +227,9 @@ def test_every_nastran_card_is_the_model_in_python(tmp_path):
     assert fe.mass == pytest.approx(same.mass, rel=1e-12)
     for found, wanted in zip(matrices(fe), matrices(same)):
         np.testing.assert_allclose(found, wanted, atol=1e-9 * np.abs(wanted).max())
+    assert abs(fe.D - same.D).max() < 1e-12 * abs(same.D).max()
     R = fe.rigid_motion(np.zeros(3))
+    assert np.abs(fe.D @ R).max() < 1e-9 * abs(fe.D).max()
     assert np.abs(fe.constraints.loads(fe.K @ R)).max() < 1e-8 * np.abs(fe.K.data).max()
 
 
