@@ -34,6 +34,7 @@ from flexmbs.dynamics.joints import (
 from flexmbs.dynamics.laws import law_of_time
 from flexmbs.dynamics.relations import relation_rows
 from flexmbs.dynamics.user_rows import user_rows
+from flexmbs.system.cut_directions import ALIKE
 from flexmbs.system.records import OF_CHAIN, OF_FUNCTIONS, SPARE
 
 CLOSEST_TOLERANCE = 1e-13
@@ -90,10 +91,20 @@ def pseudo_inverse(directions, inverse, k, n):
 
 
 @part
+def remainder(covectors, k, closed, a, e):
+    """1 − |…|² of unit vector e: what the free directions and the first a closed rows leave of it."""
+    left = 1.0
+    for b in range(6):
+        if b >= closed or b < a:
+            left -= covectors[k, 6 * b + e] ** 2
+    return left
+
+
+@part
 def complement(directions, covectors, k, n):
     """𝒯 (6−n, 6): an orthonormal basis of the complement of the n free directions (theory, section 14).
 
-    By Gram-Schmidt from the unit vectors, those with the largest remainder first.
+    By Gram-Schmidt from the unit vectors, those with the largest remainders first (`flexmbs.system.cut_directions`).
     """
     closed = 6 - n  # an orthonormal basis of the free directions goes behind the closed rows
     for a in range(n):
@@ -106,18 +117,12 @@ def complement(directions, covectors, k, n):
                 six_increase(covectors, k, row, -six_dot(covectors, k, row, covectors, other), other)
         six_normalize(covectors, k, row)
     for a in range(closed):
-        best = 0
-        most = -1.0
+        most = 0.0
         for e in range(6):
-            left = 1.0
-            for b in range(6):
-                if b >= closed or b < a:
-                    left -= covectors[k, 6 * b + e] ** 2
-            # equal remainders take the first unit vector in every evaluation: round-off must not exchange the rows of a
-            # symmetric joint
-            if left > most + 1e-9:
-                most = left
-                best = e
+            most = max(most, remainder(covectors, k, closed, a, e))
+        best = 0
+        while remainder(covectors, k, closed, a, best) <= most - ALIKE:
+            best += 1
         row = 6 * a
         for c in range(6):
             covectors[k, row + c] = 1.0 if c == best else 0.0

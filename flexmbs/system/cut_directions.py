@@ -6,7 +6,9 @@ from flexmbs.model.chain_twists import chain_twists
 from flexmbs.model.motions import Motion
 from flexmbs.system.records import OF_CHAIN, Cuts, Directions, Drives
 
-ALIKE = 1e-9  # of remainders: then the first unit vector is taken
+# Remainders that differ by less are alike: the first unit vector is taken. Directions of machines often have equal ones; neither
+# round-off nor a small change of a parameter may exchange the rows, whose multipliers are compared.
+ALIKE = 0.05
 
 
 def constant_rows(cuts: Cuts, drives: Drives, chains: list[tuple[Motion, ...]]) -> Directions:
@@ -28,7 +30,7 @@ def constant_rows(cuts: Cuts, drives: Drives, chains: list[tuple[Motion, ...]]) 
 
 
 def complement(C: np.ndarray) -> np.ndarray:
-    """T (6 − n, 6): an orthonormal basis orthogonal to the columns of C (6, n), from unit vectors of the largest remainder."""
+    """T (6 − n, 6): an orthonormal basis orthogonal to the columns of C (6, n), from unit vectors of the largest remainders."""
     basis = np.linalg.qr(C)[0].T if C.shape[1] else np.zeros((0, 6))
     n = len(basis)
     while len(basis) < 6:

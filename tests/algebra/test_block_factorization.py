@@ -5,6 +5,7 @@ import pytest
 
 from flexmbs.algebra.blocks import DIAGONAL, OFFSET, ORDER, POSITION, SIZE, add_block, factorize, solve
 from flexmbs.dynamics.constraints import complement, pseudo_inverse
+from flexmbs.system.cut_directions import complement as constant_complement
 from flexmbs.system.elimination import symbolic
 
 
@@ -149,3 +150,20 @@ def test_free_and_constrained_directions(n):
     assert np.abs(T @ C.T).max(initial=0.0) < 1e-14
     assert np.abs(T @ T.T - np.eye(6 - n)).max(initial=0.0) < 1e-14
     assert np.abs(inverse[0, : 6 * n].reshape(-1, 6) - np.linalg.pinv(C.T)).max(initial=0.0) < 1e-11
+
+
+@pytest.mark.parametrize("axis", [(0.0, 1.0, 1.0), (1.0, 0.0, 1.0), (1.0, 1.0, 1.0), (1.0, 1.0, -1.0), (1.0, 0.0, 0.0)])
+@pytest.mark.parametrize("kind", [0, 3])
+def test_rows_follow_small_changes_of_directions(axis, kind):
+    """Where unit vectors have equal remainders: derivatives by parameters compare the multipliers of neighbours."""
+    rng = np.random.default_rng(7)
+
+    def rows(v):
+        directions, covectors = np.zeros((2, 1, 36))
+        directions[0, kind : kind + 3] = v / np.linalg.norm(v)
+        complement(directions, covectors, 0, 1)
+        np.testing.assert_allclose(constant_complement(directions[0, :6, None]), covectors[0, :30].reshape(5, 6), atol=1e-14)
+        return covectors
+
+    for change in 1e-4 * rng.normal(size=(10, 3)):
+        assert np.abs(rows(axis + change) - rows(np.array(axis))).max() < 3e-3

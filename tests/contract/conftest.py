@@ -23,6 +23,9 @@ COMPILED_ALONE = (
     "test_penalty_formalism.py",
     "test_rotors.py",
     "test_random_tangents.py",
+    "test_law_slopes.py",
+    "test_model_parameters.py",
+    "test_one_state.py",
 )
 collect_ignore = [name for name in FILES if name not in BOTH_WAYS + COMPILED_ALONE] if COMPILED else list(COMPILED_ALONE)
 
