@@ -5,7 +5,7 @@ Joints and forces act on frames only; the other parts describe elasticity and su
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -178,6 +178,16 @@ def array(value: ArrayLike) -> FloatArray:
 def set_array(record: object, owner: str, name: str, shape: tuple[int, ...], dtype: type[Any] = np.float64) -> None:
     """Field ``name`` as a contiguous array of ``shape``; InputError if it has another shape or is not finite."""
     object.__setattr__(record, name, checked(f"{owner}.{name}", getattr(record, name), shape, dtype))
+
+
+def shape_problems(record: object, owner: str, shapes: Mapping[str, tuple[int, ...]], finite: Iterable[str]) -> list[str]:
+    """Fields of a record that have another shape, and those of ``finite`` with values that are not; an array in a file, which
+    would have to be read whole, counts as finite, and so does None."""
+    wrong = [(name, np.shape(getattr(record, name)), shape) for name, shape in shapes.items()]
+    problems = [f"{owner}.{name}: has shape {found}; it must be {shape}" for name, found, shape in wrong if found != shape]
+    values = [(name, getattr(record, name)) for name in finite]
+    bad = [name for name, value in values if not (value is None or isinstance(value, np.memmap) or np.isfinite(value).all())]
+    return problems + [f"{owner}.{name}: has values that are not finite" for name in bad]
 
 
 def checked(item: str, value: ArrayLike, shape: tuple[int, ...], dtype: type[Any] = np.float64) -> NDArray[Any]:

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body.parts import FloatArray, IntArray
+from flexmbs.flexible_body.parts import FloatArray, IntArray, shape_problems
 
 PLACES = ("bottom", "middle", "top")
 _TENSOR = np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2]])  # indices of xx yy zz xy yz zx in the tensor
@@ -61,16 +61,7 @@ class Plies:
         shapes: dict[str, tuple[int, ...]] = {
             "top": (p,), "axes": (p, 3, 3), "laminate": (p,), "heights": (n, 2), "moduli": (n, 3, 3), "strengths": (n, 5),
         }  # fmt: skip
-        problems = [
-            f"plies.{name}: has shape {np.shape(getattr(self, name))}; it must be {shape}"
-            for name, shape in shapes.items()
-            if np.shape(getattr(self, name)) != shape
-        ]
-        problems += [
-            f"plies.{name}: has values that are not finite"
-            for name in ("axes", "heights", "angle", "moduli")
-            if not np.isfinite(getattr(self, name)).all()
-        ]
+        problems = shape_problems(self, "plies", shapes, ("axes", "heights", "angle", "moduli"))
         if not np.all(np.asarray(self.strengths) > 0):
             problems.append("plies.strengths: must be positive; infinite if unknown")
         if laminates < 1 or self.first[0] != 0 or self.first[-1] != n or np.any(np.diff(self.first) < 1):

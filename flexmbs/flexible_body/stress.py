@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
+from flexmbs.flexible_body.parts import shape_problems
 from flexmbs.flexible_body.plies import Plies, check_rows
 
 FloatArray = NDArray[np.float64]
@@ -72,16 +73,7 @@ class StressModes:
             shapes["initial"] = (n, 6)
         if self.missing is not None:
             shapes["missing"] = shapes["correction"][2:] * 2
-        problems = [
-            f"stress.{name}: has shape {np.shape(getattr(self, name))}; it must be {shape}"
-            for name, shape in shapes.items()
-            if np.shape(getattr(self, name)) != shape
-        ]
-        problems += [
-            f"stress.{name}: has values that are not finite"
-            for name in ("modes", "correction", "compliance", "initial", "missing")
-            if not _finite(getattr(self, name))
-        ]
+        problems = shape_problems(self, "stress", shapes, ("modes", "correction", "compliance", "initial", "missing"))
         if n and not 0 <= self.material.min() <= self.material.max() < m:
             problems.append(f"stress.material: refers to materials outside 0..{m - 1}")
         problems += [] if self.plies is None else check_rows(self.plies, n)
@@ -99,11 +91,6 @@ class StressModes:
     def size(self) -> int:
         """Bytes of modes and correction."""
         return int(self.modes.nbytes + self.correction.nbytes)
-
-
-def _finite(values: StressArray | None) -> bool:
-    """True for values in a file, which would all have to be read."""
-    return values is None or isinstance(values, np.memmap) or bool(np.isfinite(values).all())
 
 
 def von_mises(stress: FloatArray) -> FloatArray:

@@ -40,6 +40,12 @@ class SectionData(NamedTuple):
     turn: Array = np.eye(2)
 
 
+def filled_between_flanges(height: float, width: float, web: float, flange: float) -> str:
+    """What is wrong with two flanges and a web; empty if there is room between and beside them."""
+    room = 2 * flange < height and web < width
+    return "" if room else "the flanges or the web fill the section; use RectangularSection"
+
+
 @dataclass(frozen=True, eq=False)
 class BeamSection(Section):
     """Section of beams.

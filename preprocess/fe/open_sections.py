@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from preprocess.fe.beam_section import BeamSection, SectionData
+from preprocess.fe.beam_section import BeamSection, SectionData, filled_between_flanges
 from preprocess.inputs.arguments import checked_arguments
 
 Array = NDArray[np.float64]
@@ -225,9 +225,7 @@ class ChannelSection(OpenSection):
 
     def _problem(self) -> str:
         wrong = self._not_positive("height", "width", "web", "flange")
-        if not wrong and (2 * self.flange >= self.height or self.web >= self.width):
-            wrong = "the flanges or the web fill the section; use RectangularSection"
-        return wrong
+        return wrong or filled_between_flanges(self.height, self.width, self.web, self.flange)
 
     def _shape(self) -> Shape:
         h, b, s, t = float(self.height), float(self.width), float(self.web), float(self.flange)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import shown
-from preprocess.fe.beam_section import BeamSection, SectionData
+from preprocess.fe.beam_section import BeamSection, SectionData, filled_between_flanges
 from preprocess.fe.open_sections import AngleSection, ChannelSection, TSection
 from preprocess.fe.section import Section
 from preprocess.fe.shell_sections import LaminateSection, ShellSection
@@ -198,9 +198,7 @@ class ISection(BeamSection):
 
     def _problem(self) -> str:
         wrong = self._not_positive("height", "width", "web", "flange")
-        if not wrong and (2 * self.flange >= self.height or self.web >= self.width):
-            wrong = "the flanges or the web fill the section; use RectangularSection"
-        return wrong
+        return wrong or filled_between_flanges(self.height, self.width, self.web, self.flange)
 
     def data(self, nu: float) -> SectionData:
         h, b, s, t = float(self.height), float(self.width), float(self.web), float(self.flange)

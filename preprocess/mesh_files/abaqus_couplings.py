@@ -6,6 +6,7 @@ COUPLING, *RIGID BODY.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -138,14 +139,18 @@ def _distributing(reading: Reading, elements: str, rows: Rows, line: str) -> tup
 def _area_weights(reading: Reading, surface: str, reference: list[int]) -> list[float]:
     """∫ N_a dA of the nodes of a surface of elements, without the reference, in the order of the rows."""
     outer = outer_faces(reading) if any(not face for _, face in reading.surfaces[surface]) else {}
-    weights: dict[int, float] = {}
+    row, x = {number: k for k, number in enumerate(reading.nodes)}, np.array(list(reading.nodes.values()), dtype=float)
+    faces: dict[int, list[list[int]]] = defaultdict(list)
     for face in surface_faces(Path(surface), reading, surface, outer):
-        if any(node not in reading.nodes for node in face):
+        if any(node not in row for node in face):
             raise InputError(f"surface '{surface}': has nodes that do not exist")
-        shares = node_areas(np.array([[reading.nodes[node] for node in face]]))[0]
-        for node, share in zip(face, shares.tolist()):
-            weights[node] = weights.get(node, 0.0) + share
-    return [weights[node] for node in reading.nodes if node in weights and node not in reference]
+        faces[len(face)].append([row[node] for node in face])
+    areas, used = np.zeros(len(x)), np.zeros(len(x), dtype=bool)
+    for rows in faces.values():
+        np.add.at(areas, np.array(rows), node_areas(x[np.array(rows)]))
+        used[np.array(rows)] = True
+    used[[row[number] for number in reference if number in row]] = False
+    return [float(area) for area in areas[used]]
 
 
 def one_node(reading: Reading, text: str, line: str) -> list[int]:

@@ -34,12 +34,14 @@ Axes = Callable[[int, Card], Array]
 @dataclass
 class Structures:
     """Beams (number, property, nodes, orientation), rods (number, property, nodes), shells (kind, number, property, nodes), the
-    coordinate systems of shells by number, properties and materials by number, spiders, springs, masses and their factor."""
+    coordinate systems and offsets of shells by number, properties and materials by number, spiders, springs, masses, and the
+    factor of masses."""
 
     beams: list[tuple[int, int, list[int], tuple[float, float, float]]] = field(default_factory=list)
     rods: list[tuple[int, int, list[int]]] = field(default_factory=list)
     shells: list[tuple[str, int, int, list[int]]] = field(default_factory=list)
     systems: dict[int, Card] = field(default_factory=dict)
+    offsets: dict[int, float] = field(default_factory=dict)
     properties: dict[int, Property] = field(default_factory=dict)
     materials: dict[int, Section] = field(default_factory=dict)
     connections: dict[str, Section] = field(default_factory=dict)
@@ -64,8 +66,13 @@ class Structures:
         for _, number, owner, _ in self.shells:
             section = self._section(owner, ", ".join(SHELLS), ("shell", "laminate"))
             if section["kind"] == "laminate":
+                if number in self.offsets:
+                    raise InputError(
+                        f"{self.source}: shell {number} of PCOMP has ZOFFS, which is not supported; give Z0 of PCOMP"
+                    )
                 section = {**section, "orientation": self._first_axis(number, axes)}
-            add(number, owner, section, section.get("orientation"))
+            offset = self.offsets.get(number, 0.0)
+            add(number, owner, {**section, "offset": offset} if offset else section, (section.get("orientation"), offset))
         for number, owner, _ in self.rods:
             add(number, owner, self._section(owner, "CROD", ("truss",)), None)
         for number, owner, nodes, vector in self.beams:
@@ -137,11 +144,13 @@ def _theta(card: Card) -> int:
 
 
 def add_shell(found: Structures, card: Card) -> None:
-    """A shell of one thickness."""
+    """A shell of one thickness with its offset ZOFFS from the grids along its normal."""
     kind, count = SHELLS[card.name]
     number = integer_field(card, 0)
-    own = (10, 11, 12, 13, 15) if count == 8 else range(3 + count, 3 + 2 * count + 5)
-    _refuse(card, [k for k in own if _given(card, k)], "its own offset or thickness")
+    own, offset = ((10, 11, 12, 13), 15) if count == 8 else (range(4 + count, 3 + 2 * count + 5), 3 + count)
+    _refuse(card, [k for k in own if _given(card, k)], "its own thickness")
+    if _given(card, offset):
+        found.offsets[number] = real_field(card, offset)
     if re.fullmatch(r"\d+", text_field(card, _theta(card))):
         found.systems[number] = card
     found.shells.append((kind, number, integer_field(card, 1, number), [integer_field(card, k) for k in range(2, 2 + count)]))

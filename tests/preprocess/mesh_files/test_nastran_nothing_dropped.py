@@ -109,3 +109,14 @@ def test_a_mass_on_a_node_without_elements_is_a_body_that_the_spider_carries(tmp
 
 def with_root(fe):
     return replace(fe, node_sets={**fe.node_sets, "root": np.flatnonzero(fe.nodes[:, 0] < 0.101)})
+
+
+def test_offsets_of_shells(tmp_path):
+    """ZOFFS of CQUAD4 and CTRIA3 is the offset of their section, along their own normals."""
+    deck = GRIDS + STEEL + "CQUAD4,1,7,1,2,3,4,,1.5\nCTRIA3,2,7,2,5,3,,-0.5\nPSHELL,7,1,2.0,1,,1\n"
+    fe = read(tmp_path, deck)
+    assert {each.kind: each.section.offset for each in fe.structures} == {"quad4": 1.5e-3, "tri3": -0.5e-3}
+    area = {"quad4": 5e-3, "tri3": 0.5e-3}
+    assert fe.centre_of_mass[2] == pytest.approx(sum(area[k] * z for k, z in (("quad4", 1.5e-3), ("tri3", -0.5e-3))) / 5.5e-3)
+    with pytest.raises(InputError, match="shell 1 of PCOMP has ZOFFS, which is not supported; give Z0 of PCOMP"):
+        read(tmp_path, GRIDS + CARBON + "CQUAD4,1,7,1,2,3,4,0,1.5\nPCOMP,7,,,,,,,\n,2,1.,0.,YES\n")

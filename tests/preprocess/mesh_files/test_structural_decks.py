@@ -142,7 +142,7 @@ def test_sections_of_bars(tmp_path, card, properties):
         ),
         (",0.,0.,1.\n", ",5\n", "CBAR 101: give its orientation as a vector"),
         (",0.,0.,1.\n", ",0.,0.,1.\n,,,0.1\n", "CBAR 101 has pin flags or offsets"),
-        ("CQUAD4,1,7,1,5,6,2", "CQUAD4,1,7,1,5,6,2,,0.5", "CQUAD4 1 has its own offset or thickness"),
+        ("CQUAD4,1,7,1,5,6,2", "CQUAD4,1,7,1,5,6,2\n,,,0.5", "CQUAD4 1 has its own thickness"),
         ("GRID,1,,", "GRID,1,,0.,0.,0.,3\nGRID,99,,", "GRID 1: displacements in a local system"),
         ("2.,123456,2,3", "2.,123456,2,3,UM,5,3", "RBE3 31: UM and ALPHA are not supported"),
         ("2.,123456,2", "2.,12,2", "RBE3 31: has groups of different components"),
