@@ -67,7 +67,7 @@ def _taken(lock: Path, path: Path, wait: bool) -> int:
     while True:
         file = os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
         try:
-            if not _held(file, wait):
+            if not acquired(file, wait):
                 holder = os.read(file, 100).decode("ascii", errors="replace").strip()
                 raise InputError(f"{path}: another run is writing it ({holder}); wait for it, or choose another file with -o")
             if _is_still(file, lock):
@@ -81,8 +81,8 @@ def _taken(lock: Path, path: Path, wait: bool) -> int:
         os.close(file)  # the previous run has just removed it
 
 
-def _held(file: int, wait: bool) -> bool:
-    """Whether the lock could be acquired; True if the system or the file system has no locks."""
+def acquired(file: int, wait: bool) -> bool:
+    """Whether the lock of an open file could be acquired; True if the system or the file system has no locks."""
     if fcntl is None:
         return True
     try:

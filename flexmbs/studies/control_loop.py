@@ -24,6 +24,7 @@ from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError, SolverError
 from flexmbs.files.output import unwritable
 from flexmbs.files.paths import file_path
+from flexmbs.files.reserve import acquired
 from flexmbs.integrators.integrator import is_number
 from flexmbs.studies.stepper import Stepper
 
@@ -32,6 +33,7 @@ MAGIC = b"flexloop"
 SAMPLE, ANSWERED, WHEN, OVER = 3, 4, 5, 12  # places in units of 8 bytes, of OVER in units of 4
 BODY = 56  # bytes up to the samples
 SPIN = 2e-4  # s before an instant during which the processor is not given away
+ROUND_OFF = 1e-6  # of a period
 PATIENCE = 50  # looks in vain after which it is
 
 
@@ -133,17 +135,27 @@ class ControlLoop:
     def run(self, t: float, *, real_time: bool = True, timeout: float = 10.0) -> LoopTiming:
         """Run to the time ``t`` (s) and end the loop. timeout (s): how long to wait for the controller, which comes first.
 
-        Raises `SolverError` if no controller comes, or if one that is waited for does not answer; else as `Stepper.advance`.
+        ``t`` is a whole number of periods from the present time. Raises `SolverError` if no controller comes, or if one that is
+        waited for does not answer; else as `Stepper.advance`.
         """
         if self.path is None:
             raise InputError("run: the loop is over; make a new one")
-        n = round((t - self.stepper.t) / self.period) if is_number(t) else 0
-        if n < 1 or t > self.stepper.t_end * (1.0 + 1e-12):
-            raise InputError(f"run: t = {shown(t)} is not within {self.stepper.t + self.period:g} … {self.stepper.t_end:g} s")
+        _check_timeout(timeout)
+        n = self._samples(t)
         with self._mapped() as memory:
             self._show(memory, 0)
             self._wait(memory, 1, timeout)  # for the controller
             return self._in_real_time(memory, n) if real_time else self._in_step(memory, n, timeout)
+
+    def _samples(self, t: float) -> int:
+        """How many samples there are up to the time ``t`` (s). Raises `InputError`."""
+        now, end, period = self.stepper.t, self.stepper.t_end, self.period
+        if not is_number(t) or not now + 0.5 * period < t <= end * (1.0 + 1e-12):
+            raise InputError(f"run: t = {shown(t)} is not within {now + period:g} … {end:g} s")
+        n = round((t - now) / period)
+        if abs(now + n * period - t) > ROUND_OFF * period:
+            raise InputError(f"run: from {now:g} to {t:g} s are no whole periods of {period:g} s; take {now + n * period:g} s")
+        return n
 
     def close(self) -> None:
         """End the loop without a run: the file is removed."""
@@ -176,7 +188,8 @@ class ControlLoop:
     def _wait(self, memory: _Memory, samples: int, timeout: float) -> None:
         """Until so many samples are answered."""
         if not _waited(lambda: memory.counts[ANSWERED] >= 2 * samples, timeout):
-            raise SolverError(f"{self.path}: no answer to sample {samples - 1} within {timeout:g} s; start the controller")
+            mend = "start the controller" if samples == 1 else "has the controller ended?"
+            raise SolverError(f"{self.path}: no answer to sample {samples - 1} within {timeout:g} s; {mend}")
 
     def _take(self, memory: _Memory) -> int:
         """The latest answer as inputs; how many samples have been answered."""
@@ -216,7 +229,7 @@ class LoopController:
     """The other end of a `ControlLoop`: iterate over samples, answer each.
 
     A sample is a dictionary of the outputs by name; its time is ``t`` (s). In real time samples that come while one is answered
-    are left out, the newest one comes next.
+    are left out, the newest one comes next. A loop has one controller at a time; where one ended, another can go on.
 
     Parameters
     ----------
@@ -228,7 +241,7 @@ class LoopController:
     Raises
     ------
     InputError
-        For a file that is none of a loop, or of one that does not begin in time.
+        For a file that is none of a loop, of one that does not begin in time, and of one that has a controller.
 
     Examples
     --------
@@ -247,23 +260,28 @@ class LoopController:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, timeout: float = 10.0) -> None:
+        _check_timeout(timeout)
         self._path, self._timeout = file_path(path), timeout
         if not _waited(lambda: _is_whole(self._path), timeout):
             raise InputError(f"{self._path}: no loop has begun within {timeout:g} s; start it, a ControlLoop")
-        with self._path.open("r+b") as file:
-            head = HEADER.unpack(file.read(HEADER.size))
-            _, n_inputs, n_outputs, self.period, *_ = head
-            self._memory = _Memory(file, n_inputs, n_outputs)
-            file.seek(BODY + 8 * 2 * (1 + n_outputs + n_inputs))
-            names = json.loads(file.read())
-        self._inputs, self._outputs = names["inputs"], names["outputs"]
-        self.t, self._sample, self._half = 0.0, 0, 0
+        self._file = self._path.open("r+b")
+        try:
+            self.period, self._inputs, self._outputs = _description(self._file.read(), self._path)
+            if not acquired(self._file.fileno(), wait=False):
+                raise InputError(f"{self._path}: the loop has a controller; end that first")
+            self._memory = _Memory(self._file, len(self._inputs), len(self._outputs))
+        except BaseException:
+            self._file.close()
+            raise
+        self.t, self._sample = 0.0, 0
+        self._half = self._memory.counts[ANSWERED] % 2  # of a controller before this one
 
     def __enter__(self) -> "LoopController":
         return self
 
     def __exit__(self, *error: object) -> None:
         self._memory.close()
+        self._file.close()
 
     def __iter__(self) -> Iterator[dict[str, float]]:
         memory = self._memory
@@ -329,6 +347,24 @@ def _is_whole(path: Path) -> bool:
     if begun != MAGIC:
         raise InputError(f"{path}: is no file of a ControlLoop; give the path of one")
     return True
+
+
+def _description(whole: bytes, path: Path) -> tuple[float, list[str], list[str]]:
+    """Period (s), names of inputs and of outputs in a file. Raises `InputError` for a damaged one."""
+    try:
+        _, n_inputs, n_outputs, period, *_ = HEADER.unpack_from(whole)
+        names = json.loads(whole[BODY + 8 * 2 * (1 + n_outputs + n_inputs) :])
+        inputs, outputs = list(names["inputs"]), list(names["outputs"])
+        if (len(inputs), len(outputs)) == (n_inputs, n_outputs):
+            return period, inputs, outputs
+    except (struct.error, ValueError, LookupError, TypeError):
+        pass
+    raise InputError(f"{path}: is damaged; remove it and begin anew")
+
+
+def _check_timeout(timeout: float) -> None:
+    if not is_number(timeout) or not timeout > 0.0:
+        raise InputError(f"timeout: must be a positive time in s, not {shown(timeout)}")
 
 
 def _waited(there: Callable[[], bool], timeout: float) -> bool:

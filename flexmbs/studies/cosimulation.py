@@ -10,7 +10,7 @@ import math
 import os
 import tempfile
 from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,134 +18,15 @@ import numpy as np
 
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError, SolverError
-from flexmbs.exports.data_frames import optional
 from flexmbs.files.paths import file_path
 from flexmbs.integrators.integrator import is_number
+from flexmbs.studies.cosimulation_unit import ROUND_OFF, Scale, Unit
 from flexmbs.studies.stepper import Stepper
-from flexmbs.studies.stepper_ports import Port
 
 Units = Mapping[str, str | os.PathLike[str]]
-REAL = ("Real", "Float64")
-SETTERS = {
-    "Real": "setReal", "Integer": "setInteger", "Boolean": "setBoolean", "String": "setString", "Float64": "setFloat64",
-    "Float32": "setFloat32", "Int32": "setInt32", "Int64": "setInt64", "UInt32": "setUInt32", "UInt64": "setUInt64",
+EXPONENTS = {  # of kg, m, s in the units of a stepper's ports
+    "N": (1, 1, -2), "N m": (1, 2, -2), "m": (0, 1, 0), "rad": (0, 0, 0), "m/s": (0, 1, -1), "rad/s": (0, 0, -1),
 }  # fmt: skip
-
-
-def _exponents(*given: tuple[int, int, int]) -> frozenset[tuple[int, ...]]:
-    return frozenset((*each, 0, 0, 0, 0) for each in given)
-
-
-FORCE, TORQUE = (1, 1, -2), (1, 2, -2)
-DIMENSIONS = {  # of the ports of a stepper, those of joints in m or rad
-    "effort": _exponents(FORCE, TORQUE), "force": _exponents(FORCE), "torque": _exponents(TORQUE),
-    "coordinate": _exponents((0, 1, 0), (0, 0, 0)), "rate": _exponents((0, 1, -1), (0, 0, -1)), "position": _exponents((0, 1, 0)),
-}  # fmt: skip
-
-
-class Scale(NamedTuple):
-    """SI value = factor · value + offset of a variable; which exponents of kg, m, s, A, K, mol, cd it may have, {} unknown."""
-
-    factor: float = 1.0
-    offset: float = 0.0
-    exponents: frozenset[tuple[int, ...]] = frozenset()
-
-
-class Loaded:
-    """A unit for co-simulation, loaded by FMPy and initialized at the time t."""
-
-    def __init__(self, name: str, path: Path, folder: Path, parameters: Mapping[str, Any], t: float, t_end: float) -> None:
-        fmpy = optional("fmpy", "cosimulate")
-        self.name, self.path = name, path
-        try:
-            about = fmpy.read_model_description(str(path))
-            if about.coSimulation is None or str(about.fmiVersion)[0] not in "23":
-                raise InputError(f"units.{name}: {path.name} is no unit for co-simulation of FMI 2 or 3; export it as one")
-            self.variables = {each.name: each for each in about.modelVariables}
-            self.version = 2 if str(about.fmiVersion).startswith("2") else 3
-            self._scales = {unit.name: _scale(unit) for unit in about.unitDefinitions}
-            self._place = str(fmpy.extract(str(path), str(folder / name)))
-            self._fmu = self._instance(about)
-        except InputError:
-            raise
-        except Exception as error:
-            raise InputError(f"units.{name}: {path}: FMPy cannot load it: {' '.join(str(error).split())}") from error
-        self._initialize(parameters, t, t_end)
-
-    def _instance(self, about: Any) -> Any:
-        from fmpy.fmi2 import FMU2Slave
-        from fmpy.fmi3 import FMU3Slave
-
-        kind = FMU2Slave if self.version == 2 else FMU3Slave
-        more = {"modelIdentifier": about.coSimulation.modelIdentifier, "instanceName": self.name}
-        unit = kind(guid=about.guid, unzipDirectory=self._place, **more)
-        unit.instantiate()
-        return unit
-
-    def _initialize(self, parameters: Mapping[str, Any], t: float, t_end: float) -> None:
-        for key, value in parameters.items():
-            self._set_parameter(key, value)
-        if self.version == 2:
-            self._called("fmi2SetupExperiment", self._fmu.setupExperiment, startTime=t, stopTime=t_end)
-            self._called("fmi2EnterInitializationMode", self._fmu.enterInitializationMode)
-        else:
-            self._called("fmi3EnterInitializationMode", self._fmu.enterInitializationMode, startTime=t, stopTime=t_end)
-        self._called("exit of the initialization", self._fmu.exitInitializationMode)
-
-    def _set_parameter(self, key: str, value: Any) -> None:
-        variable = self.variable(key, f"parameters.{self.name}.{key}")
-        setter = SETTERS.get(str(variable.type))
-        if setter is None or not isinstance(value, str if variable.type == "String" else bool | int | float):
-            raise InputError(f"parameters.{self.name}.{key}: {shown(value)} is no value of a variable of type {variable.type}")
-        self._called(f"parameters.{self.name}.{key}", getattr(self._fmu, setter), [variable.valueReference], [value])
-
-    def variable(self, key: str, item: str) -> Any:
-        """The variable of a name. Raises `InputError`."""
-        if key not in self.variables:
-            raise InputError(f"{item}: unit '{self.name}' has no variable '{key}'; {close_names(key, self.variables)}")
-        return self.variables[key]
-
-    def scale(self, key: str, item: str, causality: str) -> Scale:
-        """How the values of an input or output relate to SI units. Raises `InputError`."""
-        variable = self.variable(key, item)
-        if variable.causality != causality:
-            raise InputError(f"{item}: '{self.name}.{key}' is of causality {variable.causality}, not {causality}")
-        if variable.type not in REAL or variable.shape:
-            raise InputError(f"{item}: '{self.name}.{key}' is no real number but of type {variable.type}")
-        unit = variable.unit or (variable.declaredType.unit if variable.declaredType else None)
-        return self._scales.get(unit, Scale())
-
-    def read(self, key: str) -> float:
-        """The value of a real variable."""
-        getter = self._fmu.getReal if self.version == 2 else self._fmu.getFloat64
-        return float(self._called(key, getter, [self.variables[key].valueReference])[0])
-
-    def set(self, key: str, value: float) -> None:
-        """Set a real variable."""
-        setter = self._fmu.setReal if self.version == 2 else self._fmu.setFloat64
-        self._called(key, setter, [self.variables[key].valueReference], [value])
-
-    def go_on(self, t: float, h: float) -> None:
-        """One communication step. Raises `SolverError` if the unit does not reach its end."""
-        done = self._called(f"step at t = {t:g} s", self._fmu.doStep, t, h)
-        if done is not None:
-            _, ended, early, last = done
-            if ended or (early and last < t + h * (1.0 - 1e-9)):
-                raise SolverError(f"units.{self.name}: asked to end the simulation at t = {last if early else t + h:g} s")
-
-    def close(self) -> None:
-        """End the unit."""
-        with suppress(Exception):  # a unit that failed may refuse to
-            self._fmu.terminate()
-        with suppress(Exception):
-            self._fmu.freeInstance()
-
-    def _called(self, what: str, function: Any, *given: Any, **named: Any) -> Any:
-        try:
-            return function(*given, **named)
-        except Exception as error:  # FMPy raises its own for each status that is not OK
-            told = " ".join(str(error).split())
-            raise SolverError(f"units.{self.name}: {what}: the unit failed: {told}; see its own messages") from error
 
 
 def cosimulate(
@@ -164,16 +45,17 @@ def cosimulate(
     stepper : Stepper
         The model with its inputs [N, N m] and outputs [m, rad, m/s, rad/s], at its present state.
     units : mapping of names to paths
-        Files ``.fmu`` for co-simulation, loaded by FMPy.
+        Files ``.fmu`` for co-simulation, loaded by FMPy; names without a dot.
     connections : mapping of inputs to outputs
         {"motor": "controller.torque", "controller.angle": "angle"}: inputs and outputs of the stepper by their names, those of
         units as ``unit.variable``.
     communication_step : float [s]
-        Time between communication points.
+        Time between communication points; a multiple of the internal step that a unit declares.
     t_end : float [s], optional
         The end, of the stepper by default; a whole number of communication steps from its present time.
     parameters : mapping, optional
-        Values of variables of the units, before they are initialized: {"controller.kp": 3.0}.
+        Values of variables of the units, before they are initialized, in the units of measurement of the file:
+        {"controller.kp": 3.0}.
 
     Returns
     -------
@@ -204,18 +86,19 @@ def cosimulate(
     101
     """
     n, h = _points(stepper, communication_step, t_end)
-    if not isinstance(units, Mapping) or not units:
-        raise InputError(f"units: must be a mapping of names to files .fmu, not {shown(units)}")
+    _check_names(units)
     own = _by_unit(parameters or {}, units)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        loaded: dict[str, Loaded] = {}
-        for name, path in units.items():
+        loaded: dict[str, Unit] = {}
+        for k, (name, path) in enumerate(units.items()):
             file = file_path(path, f"units.{name}")
             if not file.is_file():
                 raise InputError(f"units.{name}: {file}: no such file")
-            loaded[name] = Loaded(name, file, folder, own.get(name, {}), stepper.t, stepper.t + n * h)
+            loaded[name] = Unit(name, file, folder / str(k))
             stack.callback(loaded[name].close)
+            _check_step(loaded[name], h)
+            loaded[name].initialize(own.get(name, {}), stepper.t, stepper.t + n * h)
         wires = _wires(stepper, loaded, connections)
         return _run(stepper, loaded, wires, n, h)
 
@@ -229,7 +112,7 @@ class Wire(NamedTuple):
     offset: float
 
 
-def _run(stepper: Stepper, units: Mapping[str, Loaded], wires: list[Wire], n: int, h: float) -> dict[str, np.ndarray]:
+def _run(stepper: Stepper, units: Mapping[str, Unit], wires: list[Wire], n: int, h: float) -> dict[str, np.ndarray]:
     """The coupled run of n communication steps."""
     sources, begun = list(dict.fromkeys(wire.source for wire in wires)), stepper.t
     found: dict[str, np.ndarray] = {_name(end): np.empty(n + 1) for wire in wires for end in (wire.source, wire.target)}
@@ -247,10 +130,9 @@ def _run(stepper: Stepper, units: Mapping[str, Loaded], wires: list[Wire], n: in
             else:
                 stepper.inputs[wire.target[1]] = value
         if k < n:
-            t = stepper.t
             stepper.advance(begun + (k + 1) * h)
             for unit in units.values():
-                unit.go_on(t, stepper.t - t)
+                unit.go_on(float(found["t"][k]), h)
     return found
 
 
@@ -270,8 +152,26 @@ def _points(stepper: Stepper, step: float, t_end: float | None) -> tuple[int, fl
     return n, length / n
 
 
+def _check_names(units: Units) -> None:
+    """Raise `InputError` for units that are none, or whose names do not go before a dot."""
+    if not isinstance(units, Mapping) or not units:
+        raise InputError(f"units: must be a mapping of names to files .fmu, not {shown(units)}")
+    for name in units:
+        if not isinstance(name, str) or not name or "." in name:
+            raise InputError(f"units: {shown(name)} is no name; give a text without a dot")
+
+
+def _check_step(unit: Unit, h: float) -> None:
+    """Raise `InputError` for a communication step that is no multiple of a fixed step of the unit."""
+    own = unit.own_step
+    if own > 0.0 and (round(h / own) < 1 or abs(h - round(h / own) * own) > ROUND_OFF * h):
+        raise InputError(f"communication_step: {h:g} s is no multiple of {own:g} s, the internal step of unit '{unit.name}'")
+
+
 def _by_unit(parameters: Mapping[str, Any], units: Units) -> dict[str, dict[str, Any]]:
     """Parameters of each unit. Raises `InputError`."""
+    if not isinstance(parameters, Mapping):
+        raise InputError(f"parameters: must be a mapping of 'unit.variable' to values, not {shown(parameters)}")
     found: dict[str, dict[str, Any]] = {}
     for name, value in parameters.items():
         unit, dot, key = str(name).partition(".")
@@ -281,18 +181,21 @@ def _by_unit(parameters: Mapping[str, Any], units: Units) -> dict[str, dict[str,
     return found
 
 
-def _wires(stepper: Stepper, units: Mapping[str, Loaded], connections: Mapping[str, str]) -> list[Wire]:
+def _wires(stepper: Stepper, units: Mapping[str, Unit], connections: Mapping[str, str]) -> list[Wire]:
     """The connections. Raises `InputError` for ends that do not fit each other."""
     if not isinstance(connections, Mapping) or not connections:
         raise InputError(f"connections: must be a mapping of inputs to outputs, not {shown(connections)}")
     wires = []
     for to, of in connections.items():
         item = f"connections.{to}"
-        target, into = _end(to, item, units, stepper.inputs.ports, "input")
-        source, out = _end(of, item, units, stepper.outputs.ports, "output")
+        target, into = _end(to, item, units, stepper.inputs.units, "input")
+        source, out = _end(of, item, units, stepper.outputs.units, "output")
         if into.exponents and out.exponents and not into.exponents & out.exponents:
             raise InputError(f"{item}: '{to}' and '{of}' differ in their units of measurement")
         wires.append(Wire(source, target, out.factor / into.factor, (out.offset - into.offset) / into.factor))
+    both = {wire.source for wire in wires} & {wire.target for wire in wires}
+    for end in both:
+        raise InputError(f"connections: '{_name(end)}' is an input and an output of the stepper; give one another name")
     unheard = sorted({name for name in units} - {wire.source[0] for wire in wires} - {wire.target[0] for wire in wires})
     if unheard:
         raise InputError(f"units.{unheard[0]}: has no connection; connect it or leave it out")
@@ -300,11 +203,11 @@ def _wires(stepper: Stepper, units: Mapping[str, Loaded], connections: Mapping[s
 
 
 def _end(
-    name: str, item: str, units: Mapping[str, Loaded], ports: Mapping[str, Port], causality: str
+    name: str, item: str, units: Mapping[str, Unit], ports: Mapping[str, str], causality: str
 ) -> tuple[tuple[str, str], Scale]:
     """An end of a connection, and the scale of its values. Raises `InputError`."""
     if name in ports:
-        return ("", name), Scale(exponents=DIMENSIONS[str(ports[name][0])])
+        return ("", name), Scale(exponents=frozenset({(*EXPONENTS[ports[name]], 0, 0, 0, 0)}))
     unit, dot, key = str(name).partition(".")
     if not dot or unit not in units:
         known = [*ports, *(f"{each}." for each in units)]
@@ -316,12 +219,3 @@ def _end(
 
 def _name(end: tuple[str, str]) -> str:
     return f"{end[0]}.{end[1]}" if end[0] else end[1]
-
-
-def _scale(unit: Any) -> Scale:
-    """Of a unit in the description of an FMU."""
-    base = unit.baseUnit
-    if base is None:
-        return Scale()
-    rest = (base.A, base.K, base.mol, base.cd)
-    return Scale(float(base.factor), float(base.offset), frozenset({(base.kg, base.m, base.s, *rest)}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -90,6 +91,7 @@ def environment(
     period, t_end = read_number(period, "period"), read_number(t_end, "t_end")
     if not 0.0 < period <= t_end:
         raise InputError(f"period: must be within 0 … t_end = {t_end:g} s, not {period:g}")
+    last = math.ceil(t_end / period - 1e-9)
     bounds = _bounds(inputs, limits)
     spread = _spread(vary)
     for key, function in {"reward": reward, **({} if ended is None else {"ended": ended})}.items():
@@ -105,7 +107,7 @@ def environment(
         def __init__(self) -> None:
             low, high = np.array(list(bounds.values())).T
             self.action_space = gymnasium.spaces.Box(low, high, dtype=np.float64)
-            self.stepper = self._begun(made(model, {}))
+            self.stepper, self._periods = self._begun(made(model, {})), 0
             n = len(self.stepper.outputs)
             self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (n,), np.float64)
 
@@ -118,17 +120,20 @@ def environment(
         def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
             super().reset(seed=seed)
             drawn = {name: each.at(float(self.np_random.random())) for name, each in spread.items()}
-            self.stepper = self._begun(made(model, drawn))
+            self.stepper, self._periods = self._begun(made(model, drawn)), 0
             return self._observed(), {"t": self.stepper.t, **drawn}
 
         def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+            if self._periods == last:
+                raise InputError("step: the episode is over; reset the environment")
             for (name, (low, high)), value in zip(bounds.items(), _values(action, bounds)):
                 self.stepper.inputs[name] = min(max(value, low), high)
-            t = self.stepper.advance(min(self.stepper.t + period, t_end))
+            self._periods += 1
+            t = self.stepper.advance(min(self._periods * period, t_end))
             known = dict(self.stepper.outputs)
             over = ended is not None and bool(ended(known))
             gained = read_number(reward(known, dict(self.stepper.inputs)), f"reward at t = {t:g} s")
-            return self._observed(), gained, over, t >= t_end, {"t": t}
+            return self._observed(), gained, over, self._periods == last, {"t": t}
 
     return Environment()
 

@@ -12,6 +12,7 @@ import numpy as np
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
 from flexmbs.initial.arguments import coordinate_index
+from flexmbs.model.model import ModelData
 from flexmbs.results.state import State
 from flexmbs.studies.jacobians import AXES, frame_jacobian, joint_row
 from flexmbs.studies.tangent import Tangents
@@ -64,10 +65,10 @@ def read_inputs(state: State, ports: Sequence[Port]) -> Inputs:
                 raise InputError(f"inputs: drive '{name}' is not in the model; {close_names(name, drives)}")
             found.drives.append(name)
             found.rows.append(int(state.compiled.system.drives.row[drives.index(name)]))
-            found.drive_units.append(_unit(state, *state.compiled.model.drives[name].coordinate_used()))
+            found.drive_units.append(coordinate_unit(state.compiled.model, *state.compiled.model.drives[name].coordinate_used()))
             continue
         found.names.append(_label(port))
-        turns = kind == "torque" or (kind == "effort" and _unit(state, str(port[1]), _coordinate(port)) == "rad")
+        turns = kind == "torque" or (kind == "effort" and _unit(state, port) == "rad")
         found.units.append("N m" if turns else "N")
         columns.append(_joint(state, port) if kind == "effort" else _frame(state, port, 3 * (kind == "torque")))
     return found._replace(forces=np.array(columns).reshape(len(columns), len(state.s)).T)
@@ -89,9 +90,26 @@ def read_outputs(state: State, ports: Sequence[Port], slopes: Tangents) -> Outpu
         else:
             position.append(_cut_slope(state, port, slopes))
             rate.append(_joint(state, port))
-        units.append("m" if kind == "position" else _unit(state, str(port[1]), _coordinate(port)) + "/s" * (kind == "rate"))
+        units.append("m" if kind == "position" else _unit(state, port) + "/s" * (kind == "rate"))
     shape = (len(names), len(state.s))
     return Outputs(names, np.array(position).reshape(shape), np.array(rate).reshape(shape), units)
+
+
+def _unit(state: State, port: Port) -> str:
+    return coordinate_unit(state.compiled.model, str(port[1]), _coordinate(port))
+
+
+def coordinate_unit(model: ModelData, joint: str, coordinate: int) -> str:
+    """``rad`` or ``m``: unit of a coordinate of a joint; of a free motion the first three are lengths. Raises `InputError`."""
+    if joint not in model.joints:
+        raise InputError(f"joint '{joint}' is not in the model; {close_names(joint, model.joints)}")
+    units: list[str] = []
+    for motion in model.joints[joint].motions:
+        one = "rad" if motion.turns else "m"
+        units += ["m", "m", "m", "rad", "rad", "rad"] if motion.freedoms == 6 else motion.freedoms * [one]
+    if not 0 <= coordinate < len(units):
+        raise InputError(f"joint '{joint}': no coordinate {coordinate}, it has {len(units)}")
+    return units[coordinate]
 
 
 def displacement_rates(state: State, values: np.ndarray) -> np.ndarray:
@@ -133,19 +151,6 @@ def _joint(state: State, port: Port) -> np.ndarray:
 
 def _coordinate(port: Port) -> int:
     return coordinate_index(port[2], f"{port!r}") if len(port) > 2 else 0
-
-
-def _unit(state: State, joint: str, coordinate: int) -> str:
-    """``rad`` or ``m``: unit of a coordinate of a joint; of a free motion the first three are lengths."""
-    if joint not in state.compiled.model.joints:
-        raise InputError(f"joint '{joint}' is not in the model; {close_names(joint, state.compiled.model.joints)}")
-    units: list[str] = []
-    for motion in state.compiled.model.joints[joint].motions:
-        one = "rad" if motion.turns else "m"
-        units += ["m", "m", "m", "rad", "rad", "rad"] if motion.freedoms == 6 else motion.freedoms * [one]
-    if not 0 <= coordinate < len(units):
-        raise InputError(f"joint '{joint}': no coordinate {coordinate}, it has {len(units)}")
-    return units[coordinate]
 
 
 def _frame(state: State, port: Port, row: int) -> np.ndarray:

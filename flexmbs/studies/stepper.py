@@ -42,6 +42,7 @@ from flexmbs.studies.stepper_ports import (
     named,
     places,
     state_functions,
+    units_of,
     with_inputs,
 )  # fmt: skip
 from flexmbs.system.trajectory import Trajectory
@@ -121,8 +122,9 @@ class Stepper:
         self._forces_jump = run.kernels.jump.bound(memory, context, context) if held else None
         self._whole = RunState(run)
         self._none = Trajectory(*(array[:0] for array in run.out))
-        self.inputs = Inputs(given_inputs, places(held, run.compiled.force_states), run.state.z)
-        self.outputs = Outputs(read, *run.state_functions(state_functions(read)))
+        self.inputs = Inputs(units_of(model, given_inputs), places(held, run.compiled.force_states), run.state.z)
+        values, evaluate = run.state_functions(state_functions(read))
+        self.outputs = Outputs(units_of(model, read), values, evaluate)
 
     @property
     def t(self) -> float:

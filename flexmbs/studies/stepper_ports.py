@@ -15,11 +15,13 @@ from flexmbs.integrators.integrator import is_number
 from flexmbs.model.forces import JointTorque
 from flexmbs.model.frames import FrameRef, ItemHandle
 from flexmbs.model.inputs import HeldEffort, HeldWrench
+from flexmbs.studies.ports import coordinate_unit
 from flexmbs.time_stepping.event import Event
 
 Port = tuple[str | int, ...]
 Ports = Mapping[str, Port] | Sequence[Port]
 AXES = ("x", "y", "z")
+OF_FRAMES = {"force": "N", "torque": "N m", "position": "m"}
 OF_INPUTS = {"effort": "joint", "force": "frame", "torque": "frame"}
 OF_OUTPUTS = {"coordinate": "joint", "rate": "joint", "position": "frame"}
 
@@ -32,10 +34,10 @@ class Held(NamedTuple):
 
 
 class Inputs(MutableMapping[str, float]):
-    """Inputs by name: ``inputs["motor"] = 3.0`` acts from the present time on."""
+    """Inputs by name: ``inputs["motor"] = 3.0`` acts from the present time on. units: of each, N or N m."""
 
-    def __init__(self, ports: Mapping[str, Port], places: Mapping[str, int], z: np.ndarray) -> None:
-        self.ports, self._places, self._z, self.changed = dict(ports), dict(places), z, False
+    def __init__(self, units: Mapping[str, str], places: Mapping[str, int], z: np.ndarray) -> None:
+        self.units, self._places, self._z, self.changed = dict(units), dict(places), z, False
 
     def __getitem__(self, name: str) -> float:
         return float(self._z[self._place(name)])
@@ -43,7 +45,7 @@ class Inputs(MutableMapping[str, float]):
     def __setitem__(self, name: str, value: float) -> None:
         place = self._place(name)
         if not (is_number(value) and math.isfinite(value)):
-            raise InputError(f"inputs.{name}: {shown(value)} is no finite number; give N or N m")
+            raise InputError(f"inputs.{name}: {shown(value)} is no finite number; give {self.units[name]}")
         if self._z[place] != value:
             self._z[place] = value
             self.changed = True
@@ -67,10 +69,10 @@ class Inputs(MutableMapping[str, float]):
 
 
 class Outputs(Mapping[str, float]):
-    """Outputs by name at the present state; all are evaluated when the first of them is read."""
+    """Outputs by name at the present state; all are evaluated when the first of them is read. units: m, rad, m/s or rad/s."""
 
-    def __init__(self, ports: Mapping[str, Port], values: np.ndarray, evaluate: Callable[[], None]) -> None:
-        self.ports, self._places = dict(ports), {name: k for k, name in enumerate(ports)}
+    def __init__(self, units: Mapping[str, str], values: np.ndarray, evaluate: Callable[[], None]) -> None:
+        self.units, self._places = dict(units), {name: k for k, name in enumerate(units)}
         self._values, self._evaluate, self.old = values, evaluate, True
 
     def __getitem__(self, name: str) -> float:
@@ -134,6 +136,18 @@ def _check(item: str, name: object, port: object, kinds: Mapping[str, str]) -> N
 
 def _coordinate(item: str, port: Port) -> int:
     return coordinate_index(port[2], item) if len(port) > 2 else 0
+
+
+def units_of(model: Model, ports: Mapping[str, Port]) -> dict[str, str]:
+    """Units of measurement of ports by name. Raises `InputError`."""
+    return {name: _unit(model, name, port) for name, port in ports.items()}
+
+
+def _unit(model: Model, item: str, port: Port) -> str:
+    if port[0] in OF_FRAMES:
+        return OF_FRAMES[str(port[0])]
+    unit = coordinate_unit(model, str(port[1]), _coordinate(item, port))
+    return {"effort": {"m": "N", "rad": "N m"}[unit], "coordinate": unit, "rate": f"{unit}/s"}[str(port[0])]
 
 
 def with_inputs(model: Model, ports: Mapping[str, Port]) -> tuple[Model, dict[str, Held]]:

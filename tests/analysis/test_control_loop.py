@@ -127,6 +127,54 @@ def test_a_controller_that_dies(tmp_path: Path) -> None:
                     loop.run(0.1, real_time=False, timeout=20.0)
 
 
+def test_times_that_are_no_whole_periods(tmp_path: Path) -> None:
+    loop = fm.ControlLoop(stepper(), tmp_path / "arm.loop", period=3e-3)
+    with pytest.raises(fm.InputError, match=r"run: from 0 to 0.2 s are no whole periods of 0.003 s; take 0.201 s"):
+        loop.run(0.2)
+    loop.close()
+
+
+def test_a_second_controller(tmp_path: Path) -> None:
+    """Only after the first one has ended: then it keeps the inputs that it does not name."""
+    loop, path = fm.ControlLoop(stepper(), tmp_path / "arm.loop", period=0.01), tmp_path / "arm.loop"
+
+    def control() -> None:
+        with fm.LoopController(path) as plant:
+            for _ in plant:
+                with pytest.raises(fm.InputError, match=r"arm.loop: the loop has a controller; end that first"):
+                    fm.LoopController(path)
+                plant.answer({"motor": 2.0, "push": 3.0})
+                break
+        with fm.LoopController(path) as plant:
+            seen = [plant.t for _ in plant if plant.answer({"motor": 1.0}) is None]
+        times.extend(seen)
+
+    times: list[float] = []
+    thread = threading.Thread(target=control)
+    thread.start()
+    loop.run(0.05, real_time=False, timeout=60.0)
+    thread.join()
+    assert dict(loop.stepper.inputs) == {"motor": 1.0, "push": 3.0}
+    assert times[-1] == pytest.approx(0.04)
+
+
+@pytest.mark.parametrize("whole", [b"flexloop", b"flexloop" + bytes([1, 0, 0, 0, 1, 0, 0, 0]) + bytes(80)])
+def test_a_damaged_file(tmp_path: Path, whole: bytes) -> None:
+    (tmp_path / "arm.loop").write_bytes(whole)
+    with pytest.raises(fm.InputError, match=r"arm.loop: is damaged; remove it and begin anew"):
+        fm.LoopController(tmp_path / "arm.loop")
+
+
+@pytest.mark.parametrize("timeout", [0.0, -1.0, np.nan, "long", None])
+def test_wrong_timeouts(tmp_path: Path, timeout: Any) -> None:
+    loop = fm.ControlLoop(stepper(), tmp_path / "arm.loop", period=0.01)
+    with pytest.raises(fm.InputError, match=r"timeout: must be a positive time in s, not"):
+        loop.run(0.1, timeout=timeout)
+    loop.close()
+    with pytest.raises(fm.InputError, match=r"timeout: must be a positive time in s, not"):
+        fm.LoopController(tmp_path / "arm.loop", timeout=timeout)
+
+
 def test_wrong_loops(tmp_path: Path) -> None:
     (tmp_path / "text.loop").write_text("other")
     with pytest.raises(fm.InputError, match=r"text.loop: is there already"):

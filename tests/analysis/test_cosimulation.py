@@ -1,5 +1,6 @@
 """Units of other programs coupled with a stepper: a controller made with PythonFMU, and units in plain C."""
 
+import gc
 import shutil
 import zipfile
 from pathlib import Path
@@ -15,12 +16,13 @@ builder = pytest.importorskip("pythonfmu.builder")
 
 KP, KD = 20.0, 2.0
 CONTROLLER = """
-from pythonfmu import Fmi2Causality, Fmi2Slave, Real
+from pythonfmu import Fmi2Causality, Fmi2Slave, Integer, Real
 
 class PD(Fmi2Slave):
     def __init__(self, **given):
         super().__init__(**given)
-        self.kp, self.kd, self.angle, self.rate, self.torque = 20.0, 2.0, 0.0, 0.0, 0.0
+        self.kp, self.kd, self.angle, self.rate, self.torque, self.count, self.h = 20.0, 2.0, 0.0, 0.0, 0.0, 0, None
+        self.register_variable(Integer("count", causality=Fmi2Causality.parameter, variability=FIXED))
         for name in ("kp", "kd"):
             self.register_variable(Real(name, causality=Fmi2Causality.parameter, variability=FIXED))
         for name in ("angle", "rate"):
@@ -29,9 +31,12 @@ class PD(Fmi2Slave):
 
     def do_step(self, t, h):
         if t > 0.345 and self.kp < 0.0:
+            if self.kp < -1.5:
+                raise RuntimeError("broken")
             return False
+        self.h = self.h or h
         self.torque = -self.kp * self.angle - self.kd * self.rate
-        return True
+        return self.h == h
 """.replace("FIXED", "__import__('pythonfmu').enums.Fmi2Variability.tunable")
 WIRES = {"motor": "pd.torque", "pd.angle": "angle", "pd.rate": "rate"}
 PORTS: dict[str, Any] = {
@@ -92,36 +97,60 @@ def test_parameters_and_two_units_in_any_order(unit: Path) -> None:
     assert runs[0]["angle"] == pytest.approx(coupled(unit, 0.01)["angle"], abs=1e-12)
 
 
-def in_degrees(file: Path, unit: str, base: str) -> Path:
-    """A unit in plain C whose input "effort hinge" is declared with a unit of measurement."""
+def rewritten(file: Path, **changes: str) -> Path:
+    """A unit with other text in its description."""
     other = file.with_name("other.fmu")
     with zipfile.ZipFile(file) as old, zipfile.ZipFile(other, "w") as new:
         for name in old.namelist():
             data = old.read(name)
             if name == "modelDescription.xml":
                 text = data.decode()
-                declared = f'<UnitDefinitions><Unit name="{unit}">{base}</Unit></UnitDefinitions>'
-                text = text.replace("<DefaultExperiment", f"{declared}<DefaultExperiment")
-                text = text.replace('name="effort hinge"', f'name="effort hinge" unit="{unit}"')
+                for before, after in changes.values():
+                    assert before in text
+                    text = text.replace(before, after)
                 data = text.encode()
             new.writestr(name, data)
     return other
 
 
-@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
-def test_declared_units_of_measurement(tmp_path: Path) -> None:
+def measured(file: Path, variable: str, unit: str, base: str) -> Path:
+    """A unit one of whose variables is declared with a unit of measurement."""
+    declared = f'<UnitDefinitions><Unit name="{unit}">{base}</Unit></UnitDefinitions><DefaultExperiment'
+    return rewritten(file, a=("<DefaultExperiment", declared), b=(f'name="{variable}"', f'name="{variable}" unit="{unit}"'))
+
+
+@pytest.fixture(name="plain")
+def unit_in_c(tmp_path: Path) -> Path:
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler")
     model = pendulum(fm.PD(KP, KD))
     system = fm.linearize(model, at=fm.statics(model), inputs=[("effort", "hinge")], outputs=[("coordinate", "hinge")])
-    file = system.export(tmp_path / "plain.fmu")
+    return system.export(tmp_path / "plain.fmu")
+
+
+def test_declared_units_of_measurement(plain: Path) -> None:
     options: dict[str, Any] = {"communication_step": 0.01, "connections": {"c.effort hinge": "angle"}}
 
     def input_of(given: Path) -> np.ndarray:
         return fm.cosimulate(stepper(), {"c": given}, **options)["c.effort hinge"]
 
-    plain, degree = input_of(file), '<BaseUnit rad="1" factor="0.017453292519943295"/>'
-    assert input_of(in_degrees(file, "deg", degree)) == pytest.approx(np.degrees(plain), rel=1e-14)
+    degree, newton = '<BaseUnit rad="1" factor="0.017453292519943295"/>', '<BaseUnit kg="1" m="1" s="-2"/>'
+    assert input_of(measured(plain, "effort hinge", "deg", degree)) == pytest.approx(np.degrees(input_of(plain)), rel=1e-14)
     with pytest.raises(fm.InputError, match=r"'c.effort hinge' and 'angle' differ in their units of measurement"):
-        input_of(in_degrees(file, "N", '<BaseUnit kg="1" m="1" s="-2"/>'))
+        input_of(measured(plain, "effort hinge", "N", newton))
+    options["connections"] = {"motor": "c.coordinate hinge"}
+    with pytest.raises(fm.InputError, match=r"'motor' and 'c.coordinate hinge' differ"):  # N on a joint that turns
+        input_of(measured(plain, "coordinate hinge", "N", newton))
+
+
+def test_a_unit_with_steps_of_its_own(plain: Path) -> None:
+    own = rewritten(plain, a=("<CoSimulation", '<CoSimulation fixedInternalStepSize="0.004"'))
+    options: dict[str, Any] = {"connections": {"motor": "c.coordinate hinge"}, "t_end": 0.6}
+    with pytest.raises(
+        fm.InputError, match=r"communication_step: 0.01 s is no multiple of 0.004 s, the internal step of unit 'c'"
+    ):
+        fm.cosimulate(stepper(), {"c": own}, communication_step=0.01, **options)
+    assert len(fm.cosimulate(stepper(), {"c": own}, communication_step=0.012, **options)["t"]) == 51
 
 
 @pytest.mark.parametrize(
@@ -141,6 +170,11 @@ def test_declared_units_of_measurement(tmp_path: Path) -> None:
         ({"parameters": {"kp": 1.0}}, "parameters: 'kp' is not 'unit.variable' of a unit"),
         ({"parameters": {"pd.kq": 1.0}}, "parameters.pd.kq: unit 'pd' has no variable 'kq'"),
         ({"parameters": {"pd.kp": "much"}}, "parameters.pd.kp: 'much' is no value of a variable of type Real"),
+        ({"parameters": {"pd.kp": np.nan}}, "parameters.pd.kp: nan is no value of a variable of type Real"),
+        ({"parameters": {"pd.count": 2**32}}, "parameters.pd.count: 4294967296 is no value of a variable of type Integer"),
+        ({"parameters": {"pd.count": 1.5}}, "parameters.pd.count: 1.5 is no value of a variable of type Integer"),
+        ({"parameters": {"pd.torque": 1.0}}, "parameters.pd.torque: the unit computes it"),
+        ({"parameters": [1.0]}, "parameters: must be a mapping of 'unit.variable' to values"),
     ],
 )
 def test_wrong_input(unit: Path, changes: dict[str, Any], message: str) -> None:
@@ -165,3 +199,26 @@ def test_a_unit_without_connection(unit: Path) -> None:
 def test_a_unit_that_fails(unit: Path) -> None:
     with pytest.raises(fm.SolverError, match=r"units.pd: step at t = 0.35 s: the unit failed"):
         coupled(unit, 0.01, parameters={"pd.kp": -1.0})
+
+
+def test_a_unit_that_fails_for_good(unit: Path) -> None:
+    """FMI allows no call of a unit after a fatal error: one would end this process."""
+    for _ in range(2):
+        with pytest.raises(fm.SolverError, match=r"units.pd: step at t = 0.35 s: the unit failed: .*fatal"):
+            coupled(unit, 0.01, parameters={"pd.kp": -2.0})
+        gc.collect()
+    assert np.isfinite(coupled(unit, 0.01, parameters={"pd.count": np.int64(3)})["angle"]).all()
+
+
+@pytest.mark.parametrize("name", ["a.b", "", "../up", 1])
+def test_names_of_units(unit: Path, name: Any) -> None:
+    with pytest.raises(fm.InputError, match=r"units: .* is no name; give a text without a dot"):
+        fm.cosimulate(stepper(), {name: unit}, connections=WIRES, communication_step=0.01)
+
+
+def test_one_name_for_an_input_and_an_output(unit: Path) -> None:
+    ports = {"inputs": {"hinge": ("effort", "hinge")}, "outputs": {"hinge": ("coordinate", "hinge")}}
+    with pytest.raises(fm.InputError, match=r"connections: 'hinge' is an input and an output of the stepper; give one another"):
+        fm.cosimulate(
+            stepper(**ports), {"pd": unit}, connections={"hinge": "pd.torque", "pd.angle": "hinge"}, communication_step=0.01
+        )

@@ -62,6 +62,16 @@ def test_parameters_are_drawn_at_each_reset() -> None:
     assert env.reset()[1]["joints.hinge.q0"] == env.stepper.outputs["angle"]
 
 
+def test_an_episode_has_its_number_of_periods() -> None:
+    """Times are sums of inexact periods; after the last period there is no other."""
+    env = fm.environment(cart(), **{**GIVEN, "period": 1 / 30, "t_end": 1.0})
+    env.reset(seed=1)
+    truncated = [env.step([0.0])[3] for _ in range(30)]
+    assert truncated == 29 * [False] + [True]
+    with pytest.raises(fm.InputError, match="step: the episode is over; reset the environment"):
+        env.step([0.0])
+
+
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "limits": ({"limits": {}}, "limits.push: needs both, {'push': (-1.0, 1.0)}"),
     "limit": ({"limits": {"push": (0.0, None)}}, "limits.push: needs both"),
