@@ -118,7 +118,6 @@ from .signals.signal import Signal as Signal
 from .signals.spectra import Psd as Psd
 from .studies.compare import compare as compare
 from .studies.control_loop import ControlLoop as ControlLoop
-from .studies.control_loop import LoopController as LoopController
 from .studies.cosimulation import cosimulate as cosimulate
 from .studies.environment import environment as environment
 from .studies.fitting.identify import identify as identify
@@ -130,6 +129,7 @@ from .studies.inverse_dynamics import inverse_dynamics as inverse_dynamics
 from .studies.kinematics import kinematics as kinematics
 from .studies.linearize import Linearization as Linearization
 from .studies.linearize import linearize as linearize
+from .studies.loop_controller import LoopController as LoopController
 from .studies.matrices import matrices as matrices
 from .studies.mode_branches import campbell as campbell
 from .studies.mode_branches import root_locus as root_locus

@@ -134,6 +134,12 @@ def test_times_that_are_no_whole_periods(tmp_path: Path) -> None:
     loop.close()
 
 
+def test_a_controller_needs_no_compiler() -> None:
+    """Its process starts at once."""
+    told = "import sys, flexmbs as fm; fm.LoopController; print([name for name in ('numba', 'scipy') if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
 def test_a_second_controller(tmp_path: Path) -> None:
     """Only after the first one has ended: then it keeps the inputs that it does not name."""
     loop, path = fm.ControlLoop(stepper(), tmp_path / "arm.loop", period=0.01), tmp_path / "arm.loop"
