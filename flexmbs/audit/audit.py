@@ -17,6 +17,7 @@ from flexmbs.audit.spectrum import load_spectrum
 from flexmbs.audit.step_error import step_error
 from flexmbs.audit.work_within import work_within_steps
 from flexmbs.errors import AuditError, AuditWarning, shown
+from flexmbs.results.bodies import data_of, flexible_bodies
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import PASS, WARN, Check
 from flexmbs.time_stepping.run import Run
@@ -28,7 +29,8 @@ def audited(solution: SolutionData, run: Run) -> tuple[Check, ...]:
     found += [*contact_duration(solution), *impact_order(solution), *event_steps(solution, run)]
     found += [
         Check(f"Data of {name}", WARN, f"fail a check: {data.failed[0]}", "correct the body")
-        for name, data in solution.compiled.data.items()
+        for name in flexible_bodies(solution)
+        for data in data_of(solution, name)
         if data.failed
     ]
     begun = time.perf_counter()

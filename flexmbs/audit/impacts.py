@@ -13,8 +13,8 @@ import numpy as np
 from flexmbs.model.contact_laws import HuntCrossley
 from flexmbs.model.contacts import FrameContact
 from flexmbs.model.frames import frame_ref
+from flexmbs.results.bodies import mass_of
 from flexmbs.results.solution import SolutionData
-from flexmbs.results.summary import body_mass
 from flexmbs.system.check import PASS, WARN, Check, graded
 
 STEPS = (8.0, 3.0)  # in the duration of an impact: fewer than the first give a warning, fewer than the second a failure
@@ -79,7 +79,7 @@ def _duration(solution: SolutionData, name: str, contact: FrameContact) -> float
     if not met.any():
         return None
     masses = [
-        body_mass(solution, body)
+        mass_of(solution, body)
         for frame in (contact.parent, contact.child)
         if (body := frame_ref(frame).body) in solution.model.bodies
     ]

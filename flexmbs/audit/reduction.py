@@ -5,8 +5,12 @@ to the unit load j that its modes do not span. Its root mean square over the mas
 √(qᵀ m_ff q/m), and with the size of the body. Stress includes the static correction and is not affected.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
+from flexmbs.flexible_body.record import FlexibleBodyData
+from flexmbs.results.bodies import data_of, flexible_bodies
 from flexmbs.results.body_loads import body_loads
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import PASS, Check, graded
@@ -21,18 +25,33 @@ def reduction(mine: SolutionData) -> list[Check]:
     if len(mine.t) == 0:
         return []
     found = []
-    for name, data in mine.compiled.data.items():
-        if data.stress is None or data.stress.missing is None:
-            continue
-        zeta = body_loads(mine, name, data.stress.interfaces).factors
-        lacking = np.sqrt(np.maximum(np.einsum("ti,ij,tj->t", zeta, data.stress.missing, zeta), 0.0))
-        q = mine.body(name).elastic
-        shown = np.sqrt(np.maximum(np.einsum("ti,ij,tj->t", q, data.m_ff, q), 0.0) / data.mass)
-        whole = float((lacking + shown).max())
-        k = int(lacking.argmax())
-        share = float(lacking[k]) / whole if whole > SMALL * model_size(mine.compiled) else 0.0
-        status = graded(share, LACKING)
-        text = f"lack {share:.1e} of the displacement, {lacking[k]:.1e} m in the mean, at t = {mine.t[k]:.4g} s"
-        remedy = "" if status == PASS else "reduce it with inertia_loads=True or with more modes"
-        found.append(Check(f"Modes of {name}", status, text, remedy))
+    for name in flexible_bodies(mine):
+        pieces = zip(mine.compiled.pieces_of(name), data_of(mine, name))
+        lacking = [each for piece, data in pieces if (each := _lacking(mine, piece, data))]
+        if lacking:
+            worst = max(lacking)
+            status = graded(worst.share, LACKING)
+            text = f"lack {worst.share:.1e} of the displacement, {worst.metres:.1e} m in the mean, at t = {worst.t:.4g} s"
+            remedy = "" if status == PASS else "reduce it with inertia_loads=True or with more modes"
+            found.append(Check(f"Modes of {name}", status, text, remedy))
     return found
+
+
+class _Lacking(NamedTuple):
+    """Largest missing displacement of a body or piece, over the whole and in the mean [m], and its time [s]."""
+
+    share: float
+    metres: float
+    t: float
+
+
+def _lacking(mine: SolutionData, name: str, data: FlexibleBodyData) -> _Lacking | None:
+    """None where the missing displacements are unknown."""
+    if data.stress is None or data.stress.missing is None:
+        return None
+    zeta, q = body_loads(mine, name, data.stress.interfaces).factors, mine.elastic(name)
+    lacking = np.sqrt(np.maximum(np.einsum("ti,ij,tj->t", zeta, data.stress.missing, zeta), 0.0))
+    shown = np.sqrt(np.maximum(np.einsum("ti,ij,tj->t", q, data.m_ff, q), 0.0) / data.mass)
+    whole, k = float((lacking + shown).max()), int(lacking.argmax())
+    share = float(lacking[k]) / whole if whole > SMALL * model_size(mine.compiled) else 0.0
+    return _Lacking(share, float(lacking[k]), float(mine.t[k]))

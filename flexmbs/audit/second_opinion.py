@@ -61,7 +61,7 @@ def second_opinion(solution: SolutionData, mine: SolutionData, run: Run) -> list
     theirs = _judged(mine) if len(mine.t) else None
     if theirs is None:
         return turns
-    bodies = {name: mine.body(name) for name in mine.bodies}
+    bodies = {name: mine.body(name) for name in mine.compiled.bodies}
     rest = _at_rest(solution, mine)
     sizes = _sizes(mine, bodies, float(solution.t[-1] - solution.t[0]), rest)
     linear, largest = max(_norm(body.acceleration) for body in bodies.values()), max(size for size, _ in sizes.values())
@@ -69,7 +69,7 @@ def second_opinion(solution: SolutionData, mine: SolutionData, run: Run) -> list
     worst, reactions = _accelerations(mine, theirs, bodies, sizes, rest), _reactions(mine, theirs, largest)
     limits = WITHIN if run.context.clock[HOLDS] else _limits(solution, linear)
     status = graded(worst.share, limits)
-    place = f" at body {worst.item}, t = {worst.t:.4g} s" if status != PASS else ""
+    place = f" at body {mine.compiled.whole_of(worst.item)}, t = {worst.t:.4g} s" if status != PASS else ""
     found = f"{text}, differ by {worst.share:.1e} of the largest acceleration{place}{'; the model is at rest' if rest else ''}"
     checks = [Check("Second opinion", status, found, "" if status == PASS else REMEDY)]
     if not reactions.share <= limits[0]:
@@ -101,7 +101,7 @@ def _judged(mine: SolutionData) -> SolutionData | None:
     """The states in the other coordinates, all of them: verdicts do not depend on the machine. None where one has none."""
     source = mine.compiled
     other = "absolute" if source.topology.coordinates == "joint" else "joint"
-    target = compile_model(source.model, other).with_initial_constants(source.initial_constants)
+    target = compile_model(source.declared, other).with_initial_constants(source.initial_constants)
     first = start_coordinates(target)
     state_at, work = _converted(mine, target), make_work(target.system, first)
     out = Trajectory(*make_outputs(mine.t, facts(target), len(first)))
@@ -154,7 +154,7 @@ def _sizes(mine: SolutionData, bodies: dict[str, BodyView], duration: float, res
     accelerations are residuals, and the scale is larger."""
     own_share = RESIDUAL if rest else 1.0
     length, gravity = model_size(mine.compiled), float(np.linalg.norm(mine.model.gravity))
-    held = PRELOAD * max((_norm(mine.joint(name).force) for name in mine.joints), default=0.0) / _mass(mine)
+    held = PRELOAD * max((_norm(mine.joint(name).force) for name in mine.compiled.places), default=0.0) / _mass(mine)
     own = {}
     for name, body in bodies.items():
         spin = _norm(body.angular_velocity)
@@ -209,7 +209,7 @@ def _reactions(mine: SolutionData, theirs: SolutionData, largest: float) -> Diff
     """Relative differences of unique joint forces and moments; ``largest``: acceleration."""
     n, size, apart = len(theirs.t), WEIGHTLESS * _mass(mine) * largest, []
     length = model_size(mine.compiled)
-    for name in mine.joints:
+    for name in mine.compiled.places:
         a, b = mine.joint(name), theirs.joint(name)
         if a.unique and b.unique:
             size = max(size, _norm(a.force), _norm(a.torque) / length)

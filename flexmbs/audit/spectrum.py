@@ -24,7 +24,7 @@ def load_spectrum(solution: SolutionData) -> list[Check]:
     steps = np.diff(solution.t)
     if len(steps) < LEAST_OUTPUTS or np.ptp(steps) > EQUAL * steps[0]:
         return []
-    found = []
+    found: dict[str, Check] = {}
     for name, data in solution.compiled.data.items():
         highest = float(data.modes.frequency.max()) if data.nf else 0.0
         if data.stress is None or not LEAST_PERIODS / (solution.t[-1] - solution.t[0]) < highest < 0.25 / steps[0]:
@@ -35,8 +35,9 @@ def load_spectrum(solution: SolutionData) -> list[Check]:
         status = graded(share, ABOVE)
         if status != PASS:
             text = f"{share:.0%} of the variation of its loads is above its highest mode, {highest:.4g} Hz"
-            found.append(Check(f"Load spectrum of {name}", status, text, "reduce it with more modes"))
-    return found
+            title = f"Load spectrum of {solution.compiled.whole_of(name)}"
+            found.setdefault(title, Check(title, status, text, "reduce it with more modes"))
+    return list(found.values())
 
 
 def above(signals: np.ndarray, dt: float, frequency: float) -> float:

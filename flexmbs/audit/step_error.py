@@ -93,9 +93,9 @@ def _ranges(solution: SolutionData) -> tuple[np.ndarray, np.ndarray]:
 
 def _mechanisms(solution: SolutionData) -> list[np.ndarray]:
     """The velocity coordinates of bodies that joints connect to each other, not through the ground."""
-    joints = [each for each in solution.model.joints.values() if GROUND not in (each.parent.body, each.child.body)]
+    joints = [each for each in solution.compiled.model.joints.values() if GROUND not in (each.parent.body, each.child.body)]
     body_of, bodies = _body_of(solution), solution.compiled.bodies
-    numbers = ([bodies.index(name) for name in group if name in bodies] for group in groups(solution.model, joints))
+    numbers = ([bodies.index(name) for name in group if name in bodies] for group in groups(solution.compiled.model, joints))
     return [np.flatnonzero(np.isin(body_of, each)) for each in numbers if each]
 
 
@@ -107,4 +107,5 @@ def _body_of(solution: SolutionData) -> np.ndarray:
 
 def place_of(solution: SolutionData, coordinate: int) -> str:
     """The body to which a velocity coordinate belongs, in words."""
-    return "at body " + solution.compiled.bodies[int(_body_of(solution)[coordinate])]
+    compiled = solution.compiled
+    return "at body " + compiled.whole_of(compiled.bodies[int(_body_of(solution)[coordinate])])

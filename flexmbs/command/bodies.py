@@ -22,24 +22,26 @@ def write_bodies(solution: Solution, folder: Path, instants: int, progress: Repo
     """One VTU file per flexible body and instant, surface in world axes with its elastic displacement and its stress (body axes),
     and the envelope of the stress. times: outputs nearest to these times (s) instead of equally spaced ones. Raises
     InputError."""
-    surfaces = {name: data.surface for name, data in solution.compiled.data.items() if data.surface is not None}
+    surfaces = {name: shape for name in solution.bodies if (shape := solution.shape(name)) is not None}
     if not surfaces:
         raise InputError("export: the solution has no flexible body with a surface; VTU files need one")
     pick = chosen_outputs(solution.t, instants, times)
     entries, envelopes = [], []
     stressed = stressed_bodies(solution)
-    for n, (name, surface) in enumerate(surfaces.items()):
+    for n, (name, shape) in enumerate(surfaces.items()):
+        surface = shape.surface
         body = solution.body(name)
         stress = body.stress if name in stressed else None
         for k, i in enumerate(pick):
             progress((n + k / len(pick)) / len(surfaces), f"writing {name}")
             file = folder / f"{n + 1}-{slug(name)}-{k:04d}.vtu"
             fields = {} if stress is None else _stress_fields(stress, surface, float(solution.t[i]))
-            _write(file, surface, (body.position[i], body.rotation[i], body.elastic[i]), fields)
+            u = shape.displacement(np.arange(len(surface.nodes)), slice(i, i + 1))[0]
+            _write(file, surface, (body.position[i], body.rotation[i], u), fields)
             entries.append(f'    <DataSet timestep="{float(solution.t[i])!r}" part="{n}" file={quoteattr(file.name)}/>')
         if stress is not None:
             envelopes.append(folder / f"{n + 1}-{slug(name)}-envelope.vtu")
-            still = np.zeros(3), np.eye(3), np.zeros(body.elastic.shape[1])
+            still = np.zeros(3), np.eye(3), np.zeros_like(surface.nodes)
             _write(envelopes[-1], surface, still, _envelope_fields(stress, surface))
     collection = folder / "bodies.pvd"
     head = '<?xml version="1.0"?>\n<VTKFile type="Collection" version="0.1">\n  <Collection>\n'
@@ -65,9 +67,8 @@ def _envelope_fields(stress: StressView, surface: Surface) -> dict[str, FloatArr
 def _write(
     file: Path, surface: Surface, pose: tuple[FloatArray, FloatArray, FloatArray], fields: Mapping[str, FloatArray]
 ) -> None:
-    """The surface at a pose (r, A, q) with its elastic displacement and further fields at all nodes."""
-    r, A, elastic = pose
-    u = surface.phi @ elastic
+    """The surface at a pose (r, A) with its elastic displacement u and further fields at all nodes."""
+    r, A, u = pose
     used, triangles = np.unique(surface.triangles, return_inverse=True)
     points = (surface.nodes + u)[used] @ A.T + r
     data = {"elastic displacement": u[used] @ A.T} | {name: values[used] for name, values in fields.items()}

@@ -55,7 +55,7 @@ def diagnose(model: ModelData) -> Diagnosis:
     compiled, redundant = found.compiled, found.redundant
     _require_accelerations(compiled, found.state)
     lines = str(compiled.topology).splitlines()
-    loops = independent_loops(model, compiled.topology)
+    loops = independent_loops(compiled.model, compiled.topology)
     lines += [f"loop {i}: {' – '.join((cut, *tree, cut))}" for i, (cut, tree) in enumerate(loops.items(), 1)]
     dependent = sum(rows for _, rows in redundant)
     ns, nc = int(compiled.system.layout[2]), compiled.n_constraints
@@ -67,7 +67,7 @@ def diagnose(model: ModelData) -> Diagnosis:
     regular = found.singular.near if found.singular else found.state
     lines += _velocity_line(compiled, regular, ns - nc + dependent)
     lines += [f"assembly moved {moved}" for moved in found.moved]
-    warnings = [redundancy_text(model, name, rows) for name, rows in redundant]
+    warnings = [redundancy_text(compiled.model, name, rows) for name, rows in redundant]
     warnings += [line for moved in found.moved for line in moved.contradictions]
     warnings += [f"model: {found.singular}"] if found.singular else []
     return Diagnosis(lines, constraint_lines(model, compiled.topology), warnings, planar_line(compiled, regular))

@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from flexmbs.durability.cycles import counted
 from flexmbs.durability.sn_curve import SNCurve
 from flexmbs.errors import InputError, ModelWarning
 from flexmbs.files.output import write_text
-from flexmbs.flexible_body.record import FlexibleBodyData
+from flexmbs.flexible_body.parts import Surface
 from flexmbs.flexible_body.stress import von_mises
 from flexmbs.results.solution import SolutionData
 from flexmbs.results.stress import StressView
@@ -26,12 +27,20 @@ CHANGE = 0.1  # of the damage, with more outputs
 MEASURES = ("signed von Mises", "principal", "critical plane")
 
 
+class FatiguePart(NamedTuple):
+    """The body: SHA-256 of its data, and its surface."""
+
+    digest: str
+    surface: Surface
+
+
 @dataclass(frozen=True, eq=False)
 class FatigueData:
     """Damage D (n,) of one run at nodes of a body by the rule of Palmgren and Miner; prints the worst nodes.
 
     node_ids (n,), positions (n, 3): undeformed, body axes, m.  amplitude, mean (n,): of the cycle with the largest share of the
-    damage, or with the largest range where there is none, Pa.  part: the body's data.
+    damage, or with the largest range where there is none, Pa.  part: its surface and
+    the digest of its data.
     """
 
     body: str
@@ -42,7 +51,7 @@ class FatigueData:
     damage: FloatArray
     amplitude: FloatArray
     mean: FloatArray
-    part: FlexibleBodyData
+    part: FatiguePart
 
     @property
     def life(self) -> FloatArray:
@@ -102,7 +111,14 @@ def _damaged(solution: SolutionData, body: str, curve: SNCurve, nodes: IntArray,
         rows.append((history.node_ids, history.positions, np.array([max(each) for each in found])))
     ids, positions, values = (np.concatenate([row[k] for row in rows]) for k in range(3))
     D, amplitude, mean = values.T
-    return FatigueData(body, measure, curve, ids, positions, D, amplitude, mean, solution.compiled.data[body])
+    return FatigueData(body, measure, curve, ids, positions, D, amplitude, mean, part_of(solution, body))
+
+
+def part_of(solution: SolutionData, body: str) -> FatiguePart:
+    """A flexible body with a surface."""
+    shape, pieces = solution.shape(body), solution.compiled.pieces
+    assert shape is not None
+    return FatiguePart((pieces[body].data if body in pieces else solution.compiled.data[body]).digest, shape.surface)
 
 
 def _chosen(stress: StressView, nodes: Iterable[int] | None, hottest: int | None) -> IntArray:
@@ -168,8 +184,9 @@ def _worst_cycle(curve: SNCurve, x: FloatArray) -> tuple[float, float, float]:
 
 def _normals(solution: SolutionData, body: str, node_ids: IntArray) -> FloatArray:
     """Unit normals (m, 3) of the surface at nodes, by the areas of its triangles. Raises InputError for nodes inside."""
-    surface = solution.compiled.data[body].surface
-    assert surface is not None
+    shape = solution.shape(body)
+    assert shape is not None
+    surface = shape.surface
     a, b, c = (surface.nodes[surface.triangles[:, k]] for k in range(3))
     areas, normals = np.cross(b - a, c - a), np.zeros_like(surface.nodes)
     for k in range(3):

@@ -123,11 +123,10 @@ class _Writer:
 
 def _shapes(surface: MovingSurface, pick: np.ndarray) -> tuple[FloatArray, FloatArray]:
     """Shapes (r, n, 3) and their weights (nt, r) of the elastic displacement; none of a rigid body."""
-    if surface.surface is None or surface.motion is None or surface.motion.elastic.shape[1] == 0:
+    if surface.shape is None or surface.rows is None or surface.motion is None or surface.motion.elastic.shape[1] == 0:
         return np.zeros((0, 0, 3)), np.zeros((len(pick), 0))
-    phi = surface.surface.phi[surface.rows]
-    found = decomposed(phi.reshape(-1, phi.shape[2]), surface.motion.elastic[pick].T, TOLERANCE)
-    return found.columns.T.reshape(-1, len(phi), 3), found.factors.T
+    found = decomposed(*surface.shape.factored(surface.rows, pick), TOLERANCE)
+    return found.columns.T.reshape(-1, len(surface.rows), 3), found.factors.T
 
 
 def _quaternions(rotations: FloatArray) -> FloatArray:

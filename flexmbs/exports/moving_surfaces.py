@@ -13,12 +13,14 @@ from flexmbs.exports.primitives import triangulated
 from flexmbs.flexible_body.parts import FloatArray, Surface
 from flexmbs.model.frames import GROUND
 from flexmbs.player.solids import Solid, require_solids
+from flexmbs.results.bodies import frame_at_rest
+from flexmbs.results.deformation import Deformation
 from flexmbs.results.solution import SolutionData
 from flexmbs.results.stress import StressView
 from flexmbs.results.stress_summary import stressed_bodies
 from flexmbs.results.views import BodyView
 from flexmbs.scene.links import body_shapes
-from flexmbs.scene.scene import frame_of, touching_of
+from flexmbs.scene.scene import touching_of
 from flexmbs.system.sizes import model_size
 
 IntArray = NDArray[np.int64]
@@ -28,22 +30,22 @@ IntArray = NDArray[np.int64]
 class MovingSurface:
     """Triangles (T, 3) of points (n, 3) [m] in the axes of a body; motion: the body's, None of the ground.
 
-    rows: of the points among the nodes of a flexible body, whose shapes are phi (n, 3, nf).
+    shape: surface and displacements of a flexible body; rows: of the points among its nodes.
     """
 
     name: str
     points: FloatArray
     triangles: IntArray
     motion: BodyView | None
-    surface: Surface | None = None
+    shape: Deformation | None = None
     rows: IntArray | None = None
     stress: StressView | None = None
 
     def displacement(self, i: int) -> FloatArray:
         """Elastic displacement (n, 3) of the points at output i, body axes, m."""
-        if self.surface is None or self.motion is None:
+        if self.shape is None or self.rows is None:
             return np.zeros_like(self.points)
-        return np.asarray(self.surface.phi[self.rows] @ self.motion.elastic[i])
+        return self.shape.displacement(self.rows, slice(i, i + 1))[0]
 
     def at(self, i: int) -> FloatArray:
         """Points (n, 3) at output i in world axes, m."""
@@ -53,10 +55,10 @@ class MovingSurface:
 
     def von_mises(self, i: int) -> FloatArray:
         """Von Mises stress (n,) at output i, Pa, of the more stressed material of a node; NaN where it is not known."""
-        if self.stress is None or self.surface is None or self.motion is None:
+        if self.stress is None or self.shape is None or self.motion is None:
             return np.full(len(self.points), np.nan)
         field = self.stress.field(float(self.motion.t[i]))
-        values = at_nodes(self.surface, field.node_ids, field.von_mises, field.von_mises[:, None])
+        values = at_nodes(self.shape.surface, field.node_ids, field.von_mises, field.von_mises[:, None])
         return values[self.rows, 0]
 
 
@@ -72,17 +74,17 @@ def moving_surfaces(solution: SolutionData, solids: Sequence[Solid] = ()) -> lis
     found = [_given(GROUND, [solid for solid in solids if solid.body == GROUND], None)]
     for name in solution.bodies:
         view = solution.body(name)
-        data = solution.compiled.data.get(name)
+        shape = solution.shape(name)
         own = [solid for solid in solids if solid.body == name]
-        if data is not None and data.surface is not None and len(data.surface.triangles):
-            rows, triangles = np.unique(data.surface.triangles, return_inverse=True)
+        if shape is not None and len(shape.surface.triangles):
+            rows, triangles = np.unique(shape.surface.triangles, return_inverse=True)
             stress = view.stress if name in stressed else None
-            points, triangles = data.surface.nodes[rows], triangles.reshape(-1, 3).astype(np.int64)
-            found.append(MovingSurface(name, points, triangles, view, data.surface, rows.astype(np.int64), stress))
+            points, triangles = shape.surface.nodes[rows], triangles.reshape(-1, 3).astype(np.int64)
+            found.append(MovingSurface(name, points, triangles, view, shape, rows.astype(np.int64), stress))
         elif own:
             found.append(_given(name, own, view))
         else:
-            places = [frame_of(solution, ref)[0] for ref in solution.compiled.frames if ref.body == name and ref.frame]
+            places = [frame_at_rest(solution, ref)[0] for ref in solution.compiled.frames if ref.body == name and ref.frame]
             touching = touching_of(solution, name)
             points = np.array(places, float).reshape(-1, 3)
             shapes = [*touching, *body_shapes(solution.model.bodies[name], points, size, touching)]

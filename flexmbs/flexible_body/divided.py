@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
 
 from flexmbs.errors import InputError
+from flexmbs.flexible_body.joined import JoinedSurface, Pose, joined_surface, poses_of
+from flexmbs.flexible_body.parts import FloatArray
 from flexmbs.flexible_body.record import FlexibleBodyData
-
-FrameNames = tuple[tuple[str, ...], ...]  # of each piece
+from flexmbs.flexible_body.welds import FrameNames, check_welds, own_frames
 
 
 @dataclass(frozen=True, eq=False)
 class DividedBodyData:
     """Flexible body in pieces, as `preprocess.reduce_divided` makes it and `FlexibleBody` reads it.
 
-    name: of the body.  pieces: two or more; two that have a frame of the same name are welded there, other frames belong to the
+    name: of the body.  pieces: one or more; two that have a frame of the same name are welded there, other frames belong to the
     body. The body frame is that of the first piece.
 
     Raises InputError for frames that more than two pieces have, and for pieces that are not all connected.
@@ -31,8 +36,8 @@ class DividedBodyData:
     >>> bar.save("bar.h5")
     >>> model = fm.Model("cantilever")
     >>> handle = model.add(fm.FlexibleBody("bar", "bar.h5"))
-    >>> list(model.bodies), list(model.joints), str(handle["tip"])
-    (['bar[1]', 'bar[2]'], ['bar cut 1'], 'bar[2]/tip')
+    >>> list(model.bodies), str(handle["tip"]), [piece.nf for piece in bar.pieces]
+    (['bar'], 'bar/tip', [6, 6])
     """
 
     name: str
@@ -46,15 +51,61 @@ class DividedBodyData:
         """Names of the frames of each piece."""
         return tuple(tuple(piece.frames) for piece in self.pieces)
 
-    @property
-    def frames(self) -> tuple[str, ...]:
-        """Names of the frames of the body, without the cuts."""
-        return own_frames(self.frames_by_piece)
+    @cached_property
+    def frames(self) -> Mapping[str, Pose]:
+        """Undeformed poses of the frames of the body, without the cuts."""
+        pairs = zip(self.pieces, self.poses)
+        every = {name: own.of(frame.R, frame.x) for piece, own in pairs for name, frame in piece.frames.items()}
+        return {name: every[name] for name in own_frames(self.frames_by_piece)}
 
     @property
     def mass(self) -> float:
         """Mass of all pieces [kg]."""
         return sum(piece.mass for piece in self.pieces)
+
+    @property
+    def first_moment(self) -> FloatArray:
+        """∫x dm (3,) of the undeformed body [kg m]."""
+        return np.asarray(sum(p.mass * x + R @ p.first_moment for p, (R, x) in zip(self.pieces, self.poses)))
+
+    @property
+    def second_moment(self) -> FloatArray:
+        """∫x xᵀ dm (3, 3) of the undeformed body [kg m²]."""
+        total = np.zeros((3, 3))
+        for piece, (R, x) in zip(self.pieces, self.poses):
+            across = np.outer(x, R @ piece.first_moment)
+            total += R @ piece.second_moment @ R.T + across + across.T + piece.mass * np.outer(x, x)
+        return total
+
+    @cached_property
+    def poses(self) -> tuple[Pose, ...]:
+        """Poses of the frames of the pieces in the body frame, undeformed."""
+        return poses_of(self.pieces)
+
+    @cached_property
+    def joined(self) -> JoinedSurface | None:
+        """The surface of the undeformed body, without the cuts; None if a piece has none."""
+        return joined_surface(self.pieces, self.poses)
+
+    @property
+    def provenance(self) -> Mapping[str, str | float]:
+        """Origin of the numbers of the first piece, by key."""
+        return self.pieces[0].provenance
+
+    @property
+    def nf(self) -> int:
+        """Number of elastic coordinates of all pieces."""
+        return sum(piece.nf for piece in self.pieces)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the reduced data of all pieces, in their order."""
+        return hashlib.sha256(" ".join(piece.digest for piece in self.pieces).encode()).hexdigest()
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The failed checks of the pieces that preclude equations of motion."""
+        return tuple(f"{check} (piece {k})" for k, piece in enumerate(self.pieces, 1) for check in piece.failed)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """HDF5 file at ``path``, written atomically. Raises MachineError."""
@@ -70,46 +121,16 @@ class DividedBodyData:
         return read(path, cls)
 
 
-def load_piece(path: str | os.PathLike[str], number: int) -> FlexibleBodyData:
-    """One piece, numbered from 1, of the body in the HDF5 file ``path``. Raises InputError."""
-    from flexmbs.flexible_body.divided_file import read_piece
-
-    return read_piece(path, number)
+def load_body(path: str | os.PathLike[str]) -> FlexibleBodyData | DividedBodyData:
+    """The body in the HDF5 file ``path``, divided or not. Raises InputError."""
+    return (DividedBodyData if is_divided(path) else FlexibleBodyData).load(path)
 
 
-def frames_in_file(path: str | os.PathLike[str]) -> FrameNames | None:
-    """Names of the frames of each piece of the body in the HDF5 file ``path``; None if it is none of a divided body."""
-    from flexmbs.flexible_body.divided_file import frames_of_pieces
+def is_divided(path: str | os.PathLike[str]) -> bool:
+    """Whether the file ``path`` is that of a divided body; False for what is no HDF5 file."""
+    from flexmbs.flexible_body.divided_file import has_pieces
 
     try:
-        return frames_of_pieces(path)
+        return has_pieces(path)
     except InputError:
-        return None
-
-
-def welds(frames: Sequence[Sequence[str]]) -> Iterator[tuple[int, int, str]]:
-    """(piece, later piece, frame) of each weld, by the frames of the pieces."""
-    for j, names in enumerate(frames):
-        for i in range(j):
-            yield from ((i, j, name) for name in frames[i] if name in names)
-
-
-def own_frames(frames: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """The frames that only one piece has."""
-    cuts = {name for _, _, name in welds(frames)}
-    return tuple(name for names in frames for name in names if name not in cuts)
-
-
-def check_welds(name: str, frames: Sequence[Sequence[str]]) -> None:
-    """Raise InputError unless each weld is between two pieces, and the welds connect them all."""
-    found = list(welds(frames))
-    cuts = [cut for _, _, cut in found]
-    problems = [f"{name}: frame '{cut}' belongs to more than two pieces" for cut in dict.fromkeys(cuts) if cuts.count(cut) > 1]
-    reached = {0}
-    for _ in frames:
-        reached |= {j for pair in found for i, j in (pair[:2], pair[1::-1]) if i in reached}
-    problems += [f"{name}: piece {k + 1} is not welded to the first" for k in range(len(frames)) if k not in reached]
-    if len(frames) < 2:
-        problems.append(f"{name}: has {len(frames)} pieces; a divided body has two or more")
-    if problems:
-        raise InputError(*problems)
+        return False

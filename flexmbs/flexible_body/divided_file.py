@@ -13,7 +13,7 @@ from flexmbs.flexible_body.file import DIVIDED, GENERATOR, body, fill
 from flexmbs.flexible_body.record import FlexibleBodyData
 
 if TYPE_CHECKING:
-    from flexmbs.flexible_body.divided import DividedBodyData, FrameNames
+    from flexmbs.flexible_body.divided import DividedBodyData
 
 MOST = 100  # pieces
 ORIGIN = "flexmbs preprocess"
@@ -41,27 +41,9 @@ def read(path: str | os.PathLike[str], make: type[DividedBodyData]) -> DividedBo
     return read_whole(path, whole, ORIGIN)
 
 
-def read_piece(path: str | os.PathLike[str], number: int) -> FlexibleBodyData:
-    """One piece, numbered from 1, of the body in the file ``path``. Raises InputError."""
-
-    def one(file: h5py.File) -> FlexibleBodyData:
-        count = len(_groups(file))
-        if not 1 <= number <= count:
-            raise InputError(f"piece: is {number}; the body has {count} pieces")
-        return _piece(file, number)
-
-    return read_whole(path, one, ORIGIN)
-
-
-def frames_of_pieces(path: str | os.PathLike[str]) -> FrameNames | None:
-    """Names of the frames of each piece; None unless the file holds a divided body. Raises InputError for a damaged one."""
-
-    def names(file: h5py.File) -> FrameNames | None:
-        if "format" not in file.attrs or attributes(file).get("format") != DIVIDED:
-            return None
-        return tuple(tuple(group["frames"]) for group in _groups(file))
-
-    return read_whole(path, names, ORIGIN)
+def has_pieces(path: str | os.PathLike[str]) -> bool:
+    """Whether the file ``path`` holds a divided body. Raises InputError for what is no file of a flexible body."""
+    return read_whole(path, lambda file: attributes(file).get("format") == DIVIDED, ORIGIN)
 
 
 def _groups(file: h5py.File) -> list[h5py.Group]:
@@ -70,7 +52,7 @@ def _groups(file: h5py.File) -> list[h5py.Group]:
     if header.get("format") != DIVIDED:
         raise InputError(f"format: is {header.get('format', 'missing')!r}; a divided body has {DIVIDED!r}")
     wanted = [str(k) for k in range(1, len(file) + 1)]
-    if sorted(file) != sorted(wanted) or not 2 <= len(wanted) <= MOST or "name" not in header:
+    if sorted(file) != sorted(wanted) or not 1 <= len(wanted) <= MOST or "name" not in header:
         raise InputError(f"{', '.join(list(file)[:5])}: are not the pieces 1, 2, … of a divided body; write the file again")
     links = [file.get(key, getlink=True) for key in wanted]
     if not all(isinstance(link, h5py.HardLink) and isinstance(file[key], h5py.Group) for key, link in zip(wanted, links)):

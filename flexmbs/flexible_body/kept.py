@@ -18,12 +18,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from io import BufferedReader
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from flexmbs.flexible_body.divided import DividedBodyData
 from flexmbs.flexible_body.record import FlexibleBodyData
 
+Body: TypeAlias = FlexibleBodyData | DividedBodyData
 BODIES, BYTES = 32, 256 * 2**20
 STILL = 60.0  # s: longer than the resolution of file times
 Stamp = tuple[int, int, int, int, int]
@@ -38,12 +40,11 @@ class _Seen(NamedTuple):
 
 
 class KeptBodies:
-    """Bodies by the digest of their file and, of divided ones, the piece, within ``bodies`` and ``size`` bytes; ``load(path,
-    read)`` gives one."""
+    """Bodies by the digest of their file, within ``bodies`` and ``size`` bytes; ``load(path, read)`` gives one."""
 
     def __init__(self, bodies: int = BODIES, size: int = BYTES) -> None:
         self.bodies, self.size = bodies, size
-        self._data: OrderedDict[str, tuple[FlexibleBodyData, int]] = OrderedDict()
+        self._data: OrderedDict[str, tuple[Body, int]] = OrderedDict()
         self._seen: OrderedDict[str, _Seen] = OrderedDict()
         self._lock = threading.Lock()
         self._reading: dict[str, threading.Lock] = {}  # files that threads read now, by digest
@@ -51,21 +52,19 @@ class KeptBodies:
     def __len__(self) -> int:
         return len(self._data)
 
-    def load(
-        self, path: str | Path, read: Callable[[str | Path], FlexibleBodyData], piece: int | None = None
-    ) -> FlexibleBodyData:
-        """The body in the file ``path``, or its ``piece``: the cached one if the contents are the same, else ``read(path)``."""
-        before = self._key(path, piece)
+    def load(self, path: str | Path, read: Callable[[str | Path], Body]) -> Body:
+        """The body in the file ``path``: the cached one if the contents are the same, else ``read(path)``."""
+        before = self._digest(path)
         with self._lock:
             alone = self._reading.setdefault(before, threading.Lock()) if before else threading.Lock()
         with alone:  # threads that want the same body wait for the one that reads it
             try:
-                return self._kept(before) or self._read(path, before, read, piece)
+                return self._kept(before) or self._read(path, before, read)
             finally:
                 with self._lock:
                     self._reading.pop(before, None)
 
-    def _kept(self, digest: str) -> FlexibleBodyData | None:
+    def _kept(self, digest: str) -> Body | None:
         """The cached body of a digest."""
         with self._lock:
             kept = self._data.get(digest)
@@ -73,18 +72,11 @@ class KeptBodies:
                 self._data.move_to_end(digest)
         return None if kept is None else kept[0]
 
-    def _key(self, path: str | Path, piece: int | None) -> str:
-        """Digest of the file and number of the piece, or "" if it cannot be read."""
-        digest = self._digest(path)
-        return f"{digest} {piece}" if digest and piece else digest
-
-    def _read(
-        self, path: str | Path, before: str, read: Callable[[str | Path], FlexibleBodyData], piece: int | None
-    ) -> FlexibleBodyData:
+    def _read(self, path: str | Path, before: str, read: Callable[[str | Path], Body]) -> Body:
         """The body read anew, cached if the file had the same digest before and after."""
         data = read(path)
         size = sum(_size(array) for array in _arrays(data))
-        if before and size <= self.size and self._key(path, piece) == before:
+        if before and size <= self.size and self._digest(path) == before:
             for array in _arrays(data):
                 array.flags.writeable = False
             with self._lock:
@@ -132,6 +124,9 @@ def _arrays(record: object) -> Iterator[np.ndarray]:
         yield record
     elif isinstance(record, Mapping):
         for value in record.values():
+            yield from _arrays(value)
+    elif isinstance(record, tuple):
+        for value in record:
             yield from _arrays(value)
     elif dataclasses.is_dataclass(record):
         for field in dataclasses.fields(record):

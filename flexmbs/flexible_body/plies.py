@@ -15,6 +15,7 @@ Source: Jones, Mechanics of Composite Materials, sections 2.9.4, 4.2; Tsai and W
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
@@ -102,6 +103,20 @@ class Plies:
         strain = (1 - share) * low[..., places.point, :] + share * high[..., places.point, :]
         turned = turn(self.angle)[places.ply] @ self.moduli[places.ply]
         return np.asarray(np.einsum("mab,...mb->...ma", turned, strain))
+
+
+def joined_plies(parts: Sequence[tuple[Plies, IntArray]]) -> Plies:
+    """The plies of several pieces, each with the row (n,) of the whole for every row of its stress."""
+    kinds = np.cumsum([0, *(len(plies.first) - 1 for plies, _ in parts)])
+    plies_before = np.cumsum([0, *(len(plies.angle) for plies, _ in parts)])
+    shifted: dict[str, list[FloatArray | IntArray]] = {
+        "bottom": [place[plies.bottom] for plies, place in parts],
+        "top": [place[plies.top] for plies, place in parts],
+        "laminate": [plies.laminate + k for (plies, _), k in zip(parts, kinds)],
+        "first": [*(plies.first[:-1] + k for (plies, _), k in zip(parts, plies_before)), plies_before[-1:]],
+    }
+    same = {name: [getattr(plies, name) for plies, _ in parts] for name in ("axes", "heights", "angle", "moduli", "strengths")}
+    return Plies(**{name: np.concatenate(values) for name, values in (shifted | same).items()})
 
 
 def check_rows(plies: Plies, n: int) -> list[str]:

@@ -222,7 +222,7 @@ def _raise_gaps(compiled: Compiled, g: np.ndarray, t: float, how: Assemble) -> N
     """Reason for an inconsistent initial state: a user function, locked joints, or lengths."""
     problems = _of_functions(compiled)
     if not problems and how.locked:
-        free, found = initial_state(compiled.model, t=t, how=Assemble(weights=how.weights, elastic=how.elastic))
+        free, found = initial_state(compiled.declared, t=t, how=Assemble(weights=how.weights, elastic=how.elastic))
         problems = [
             f"joints.{name}: is locked at q0, but the loops close only if it moves by {size:.4g}; unlock it or correct q0"
             for name, size in _lock_changes(free, found, how)
@@ -370,7 +370,7 @@ def in_coordinates(joint: Compiled, start: InitialState, coordinates: str) -> tu
     """The same initial state for the model compiled in ``coordinates``."""
     if coordinates == joint.topology.coordinates:
         return joint, start
-    target = compile_model(joint.model, coordinates).with_initial_constants(joint.initial_constants)
+    target = compile_model(joint.declared, coordinates).with_initial_constants(joint.initial_constants)
     return target, converted(joint, start, target)
 
 

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, ValidationInfo, model_validator
 
 from flexmbs.declaration import Declaration, NestedError, Problem, shown
 from flexmbs.errors import InputError
-from flexmbs.flexible_body.divided import DividedBodyData, FrameNames, frames_in_file, load_piece
+from flexmbs.flexible_body.divided import DividedBodyData, load_body
 from flexmbs.flexible_body.kept import KEPT
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.fields import (
@@ -224,18 +224,12 @@ def _data(value: object) -> FlexibleBodyData | DividedBodyData | None:
     return value
 
 
-def _piece(value: object) -> int | None:
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
-        raise ValueError(f"must be the number of a piece, from 1, not {shown(value)}")
-    return value
-
-
 class FlexibleBody(Body, kind="flexible"):
     """A flexible body from its file or from ``data`` in memory; its frames are those of the data.
 
     Data that fail their own checks (mass, Gram matrix, M(q = 0), K_ff) are rejected unless ``allow_unverified``; then every run
-    issues a warning. A divided body, of several pieces, becomes a body ``name[1]``, ``name[2]``, … for each piece and the `Fixed`
-    joints of its cuts when it is added to a model; its frames remain those of one body.
+    issues a warning. A divided body is one body: its frames are those of all its pieces, its elastic coordinates those of the
+    first, the second, … piece. Its pieces move as bodies ``name[1]``, ``name[2]``, … welded at the cuts.
     Source: docs/theory.md, section 4.
 
     Parameters
@@ -244,8 +238,6 @@ class FlexibleBody(Body, kind="flexible"):
         HDF5 file of the flexible body.
     data : FlexibleBodyData or None
         Data in memory, also of a divided body, instead of a file.
-    piece : int or None
-        Number of the piece of a divided body, from 1; ``model.add`` gives it.
     damping : float, floats or None
         Modal damping ratios instead of those of the data, one number or one per mode.
     qf0 : floats or None
@@ -272,7 +264,6 @@ class FlexibleBody(Body, kind="flexible"):
 
     file: Annotated[str | None, BeforeValidator(_file)] = dataclasses.field(default=None, kw_only=False)
     data: Annotated[Any, BeforeValidator(_data)] = None
-    piece: Annotated[Any, BeforeValidator(_piece)] = None
     damping: Damping = None
     qf0: OptionalVector = None
     qf_dot0: OptionalVector = None
@@ -291,63 +282,48 @@ class FlexibleBody(Body, kind="flexible"):
     def load(self) -> FlexibleBodyData:
         """The body's data, read from its file unless in memory; without geometric stiffness if ``stiffening`` is off.
 
-        A file is read again only if its contents have changed. Raises `InputError`.
+        A file is read again only if its contents have changed. Raises `InputError`, also for a divided body.
         """
-        data = self._whole()
+        data = self.whole()
+        if isinstance(data, DividedBodyData):
+            source = "data" if self.file is None else "file"
+            raise InputError(f"bodies.{self.name}.{source}: is a divided body, of several pieces; use a body in one piece")
         return data if self.stiffening or data.geometric is None else dataclasses.replace(data, geometric=None)
 
-    def frames_by_piece(self) -> FrameNames | None:
-        """Names of the frames of each piece of a divided body; None for others, and for a file that cannot be read yet."""
-        if self.data is not None:
-            return self.data.frames_by_piece if isinstance(self.data, DividedBodyData) else None
-        return frames_in_file(str(self.file))
-
-    def frame_names(self) -> tuple[str, ...]:
-        """Names of the frames, of a piece its own; none for a file that cannot be read yet."""
-        if self.data is not None:
-            return tuple(self.data.frames)
-        found = self.frames_by_piece() if self.piece else None
-        return found[self.piece - 1] if found and self.piece <= len(found) else ()
-
-    def _whole(self) -> FlexibleBodyData:
-        if isinstance(self.data, DividedBodyData):
-            raise InputError(
-                f"bodies.{self.name}.data: is a divided body, which model.add takes in pieces; use a body in one piece"
-            )
+    def whole(self) -> FlexibleBodyData | DividedBodyData:
+        """The data as they are, of a divided body all its pieces. Raises `InputError`."""
         return self.data if self.data is not None else self._read()  # type: ignore[no-any-return]
 
-    def _read(self) -> FlexibleBodyData:
+    def _read(self) -> FlexibleBodyData | DividedBodyData:
         assert self.file is not None
         try:
-            if self.piece is not None:
-                return KEPT.load(self.file, lambda path: load_piece(path, self.piece), self.piece)
-            return KEPT.load(self.file, FlexibleBodyData.load)
+            return KEPT.load(self.file, load_body)
         except InputError as error:
             raise InputError(*(f"bodies.{self.name}.file: {problem}" for problem in error.problems)) from None
         except FileNotFoundError:
             raise InputError(f"bodies.{self.name}.file: no file '{self.file}'; create it with flexmbs preprocess") from None
 
     def findings(self) -> Findings:
-        data = self.load()
+        data = self.whole()
         path = (self.section, self.name)
         errors = [
             Problem((*path, key), f"must have one number per mode, {data.nf}, not {len(value)}")
             for key, value in (("damping", self.damping), ("qf0", self.qf0), ("qf_dot0", self.qf_dot0))
             if isinstance(value, tuple) and len(value) != data.nf
         ]
-        failed = self._whole().failed
-        if failed and not self.allow_unverified:
-            text = f"its data fail the check {failed[0]}; correct the body, or accept it with allow_unverified"
+        if data.failed and not self.allow_unverified:
+            text = f"its data fail the check {data.failed[0]}; correct the body, or accept it with allow_unverified"
             errors.append(Problem((*path, "data" if self.file is None else "file"), text))
         high = max(self.damping if isinstance(self.damping, tuple) else (self.damping or 0.0,), default=0.0)
         overdamped = [Problem((*path, "damping"), f"the ratio {high:g} is above 1 (overdamped); 0.01 means 1 %")]
-        normal = [f for f, kind in zip(data.modes.frequency, data.modes.kind) if kind != "static"]
+        modes = [each.modes for each in (data.pieces if isinstance(data, DividedBodyData) else [data])]
+        normal = [f for each in modes for f, kind in zip(each.frequency, each.kind) if kind != "static"]
         highest = float(max(normal, default=math.inf))
         return Findings(tuple(data.frames), data.nf, tuple(overdamped if high > 1.0 else ()), tuple(errors), highest)
 
     def _identity(self) -> tuple[object, ...]:
         path = None if self.file is None else str(Path(self.file).resolve())
-        return (self.name, path, id(self.data), self.piece, self.damping, self.qf0, self.qf_dot0, self.stiffening)
+        return (self.name, path, id(self.data), self.damping, self.qf0, self.qf_dot0, self.stiffening)
 
     def __eq__(self, other: object) -> bool:
         """Same values; files by their resolved path, data in memory by identity."""

@@ -1,29 +1,41 @@
-"""Divided bodies in a model: a body for each piece, welded by fixed joints, and references to its frames."""
+"""Divided bodies in a model: one declaration, which runs as a body for each piece, welded by fixed joints.
 
+A model names the body, ``boom``, and its frames, ``boom/tip``. `in_pieces` is the one place where they become those of the
+pieces, ``boom[1]``, ``boom[2]/tip``: the equations are compiled from its model, and results are put together by its names.
+"""
+
+import copy
 import dataclasses
+import itertools
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from flexmbs.declaration import Declaration
 from flexmbs.errors import InputError
-from flexmbs.flexible_body.divided import FrameNames, check_welds, own_frames, welds
+from flexmbs.flexible_body.divided import DividedBodyData
+from flexmbs.flexible_body.welds import own_frames, welds
 from flexmbs.model.bodies import Body, FlexibleBody
-from flexmbs.model.frames import BodyHandle, FrameRef, frames_used
-from flexmbs.model.joints import Fixed
+from flexmbs.model.frames import FrameRef, frames_used
+from flexmbs.model.joints import Fixed, Joint
+from flexmbs.model.model import SECTIONS, ModelData
+
+BY_MODE = ("damping", "qf0", "qf_dot0")
 
 
-@dataclasses.dataclass(frozen=True)
-class DividedHandle(BodyHandle):
-    """What ``model.add`` returns for a divided body: ``handle["tip"]`` refers to the frame on its piece, the handle itself to the
-    body frame of the first piece."""
+class Pieces(NamedTuple):
+    """Names of the pieces of a divided body, and its data."""
 
-    whole: str = dataclasses.field(default="", compare=False, repr=False)
-    places: Mapping[str, str] = dataclasses.field(default_factory=dict, compare=False, repr=False)
+    names: tuple[str, ...]
+    data: DividedBodyData
 
-    def __getitem__(self, name: str) -> FrameRef:
-        if name not in self.places:
-            raise InputError(f"bodies.{self.whole}: no frame '{name}'; it has: {', '.join(self.places)}")
-        return FrameRef(self.places[name], name)
+
+class InPieces(NamedTuple):
+    """A model whose divided bodies are their pieces, these by the name of the body, and each frame of a divided body with the
+    same frame on its piece; the body frame is that of the first."""
+
+    model: ModelData
+    pieces: Mapping[str, Pieces]
+    frames: Mapping[FrameRef, FrameRef]
 
 
 def piece_name(body: str, number: int) -> str:
@@ -31,44 +43,79 @@ def piece_name(body: str, number: int) -> str:
     return f"{body}[{number}]"
 
 
-def in_pieces(body: FlexibleBody, frames: FrameNames) -> tuple[list[FlexibleBody], list[Fixed], DividedHandle]:
-    """The bodies of the pieces of a divided body, their welds, and its handle. Raises `InputError`."""
-    check_welds(f"bodies.{body.name}", frames)
-    given = [key for key in ("qf0", "qf_dot0") if getattr(body, key) is not None]
-    given += ["damping"] if isinstance(body.damping, tuple) else []
-    if given:
-        text = "the body is in pieces, each with modes of its own; give one ratio of damping, no elastic coordinates"
-        raise InputError(*(f"bodies.{body.name}.{key}: {text}" for key in given))
-    names = [piece_name(body.name, k + 1) for k in range(len(frames))]
-    data = [None] * len(frames) if body.data is None else body.data.pieces
-    pieces = [dataclasses.replace(body, name=name, data=own, piece=k) for k, (name, own) in enumerate(zip(names, data), 1)]
-    fixed = [Fixed(f"{body.name} {cut}", f"{names[i]}/{cut}", f"{names[j]}/{cut}") for i, j, cut in welds(frames)]
-    whole = own_frames(frames)
-    places = {name: piece for piece, own in zip(names, frames) for name in own if name in whole}
-    return pieces, fixed, DividedHandle(names[0], "", tuple(places), whole=body.name, places=places)
+def in_pieces(model: ModelData) -> InPieces:
+    """The model with divided bodies in pieces; the same model if it has none. Raises `InputError`."""
+    pieces = {name: Pieces(_names(name, data), data) for name, data in _divided(model)}
+    if not pieces:
+        return InPieces(model, {}, {})
+    frames = {ref: own for name, whole in pieces.items() for ref, own in _frames(name, whole)}
+    made = copy.copy(model)
+    made.bodies, made.joints = {}, {}
+    for name, body in model.bodies.items():
+        _add(made.bodies, *(_bodies(body, pieces[name]) if name in pieces else [body]))
+    for name, whole in pieces.items():
+        _add(made.joints, *_welds(name, whole))
+    _add(made.joints, *(_on_pieces(joint, frames, pieces) for joint in model.joints.values()))
+    for section in SECTIONS:
+        if section not in ("bodies", "joints"):
+            setattr(made, section, {key: _on_pieces(item, frames, pieces) for key, item in model.items(section).items()})
+    return InPieces(made, pieces, frames)
 
 
-def pieces_of(name: str, bodies: Mapping[str, Body]) -> Iterator[FlexibleBody]:
-    """The pieces of the divided body of this name, if it is one."""
-    if name in bodies:
-        return
-    number = 1
-    while isinstance(body := bodies.get(piece_name(name, number)), FlexibleBody) and body.piece == number:
-        yield body
-        number += 1
+def _divided(model: ModelData) -> Iterator[tuple[str, DividedBodyData]]:
+    for name, body in model.bodies.items():
+        if isinstance(body, FlexibleBody) and isinstance(data := body.whole(), DividedBodyData):
+            yield name, data
 
 
-def on_piece(ref: FrameRef, bodies: Mapping[str, Body]) -> FrameRef:
-    """The frame on its piece, of a reference to a frame of a divided body; other references as they are."""
-    pieces = list(pieces_of(ref.body, bodies))
-    found = [piece.name for piece in pieces if ref.frame and ref.frame in piece.frame_names()]
-    return FrameRef((found or [pieces[0].name])[0], ref.frame) if pieces else ref
+def _names(body: str, data: DividedBodyData) -> tuple[str, ...]:
+    return tuple(piece_name(body, k + 1) for k in range(len(data.pieces)))
 
 
-def on_pieces(item: Any, bodies: Mapping[str, Body]) -> Any:
-    """The item with its references to frames of divided bodies on their pieces."""
+def _frames(body: str, whole: Pieces) -> Iterator[tuple[FrameRef, FrameRef]]:
+    """Each frame of the body and the same on its piece."""
+    yield FrameRef(body), FrameRef(whole.names[0])
+    own = own_frames(whole.data.frames_by_piece)
+    yield from (
+        (FrameRef(body, frame), FrameRef(piece, frame))
+        for piece, known in zip(whole.names, whole.data.frames_by_piece)
+        for frame in known
+        if frame in own
+    )
+
+
+def _bodies(body: Body, whole: Pieces) -> list[Body]:
+    """The bodies of the pieces, each with its part of what is given by mode."""
+    ends = list(itertools.accumulate((piece.nf for piece in whole.data.pieces), initial=0))
+    made = []
+    for name, piece, begin, end in zip(whole.names, whole.data.pieces, ends, ends[1:]):
+        given = {key: value[begin:end] for key in BY_MODE if isinstance(value := getattr(body, key), tuple)}
+        made.append(dataclasses.replace(body, name=name, file=None, data=piece, **given))  # type: ignore[call-arg]
+    return made
+
+
+def _welds(body: str, whole: Pieces) -> list[Fixed]:
+    names = whole.names
+    return [Fixed(f"{body} {cut}", f"{names[i]}/{cut}", f"{names[j]}/{cut}") for i, j, cut in welds(whole.data.frames_by_piece)]
+
+
+def _add(items: "dict[str, Any]", *new: Body | Joint) -> None:
+    for item in new:
+        if item.name in items:
+            raise InputError(f"{item.section}.{item.name}: the name belongs to a piece or cut of a divided body; choose another")
+        items[item.name] = item
+
+
+def _on_pieces(item: Any, frames: Mapping[FrameRef, FrameRef], pieces: Mapping[str, Pieces]) -> Any:
+    """The item with its references to frames of divided bodies on their pieces. Raises `InputError` for unknown frames."""
     if not isinstance(item, Declaration):
         return item
-    used = {key: (ref, on_piece(ref, bodies)) for key, ref in frames_used(item).items()}
-    changed: dict[str, Any] = {key: new for key, (old, new) in used.items() if new != old}
+    changed = {}
+    for key, ref in frames_used(item).items():
+        place = frames.get(FrameRef(ref.body, ref.frame))
+        if place is not None:
+            changed[key] = place
+        elif ref.body in pieces:
+            known = ", ".join(own.frame for own in frames if own.body == ref.body and own.frame)
+            raise InputError(f"body '{ref.body}' has no frame '{ref.frame}'; it has: {known}")
     return dataclasses.replace(item, **changed) if changed else item  # type: ignore[type-var]

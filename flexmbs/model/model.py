@@ -12,10 +12,9 @@ import flexmbs.model.relations  # noqa: F401  registers their kinds among those 
 from flexmbs.declaration import Declaration
 from flexmbs.errors import InputError
 from flexmbs.files.paths import file_path
-from flexmbs.model.bodies import Body, FlexibleBody
+from flexmbs.model.bodies import Body
 from flexmbs.model.contacts import Contact
 from flexmbs.model.couplings import Coupling
-from flexmbs.model.divided import in_pieces, on_pieces
 from flexmbs.model.drives import Drive
 from flexmbs.model.fields import Name, Vector, Vector3
 from flexmbs.model.forces import Force
@@ -147,17 +146,10 @@ class ModelData:
     @overload
     def add(self, item: Joint | Force | Drive | Coupling | Contact | RotorInertia) -> ItemHandle: ...
     def add(self, item: Any) -> BodyHandle | ItemHandle:
-        """Add an item; returns its handle. A divided body is added as its pieces, with the joints that weld them. Raises
-        `InputError` if it is not an item of a model or its name is in use."""
+        """Add an item; returns its handle. Raises `InputError` if it is not an item of a model or its name is in use."""
         if not isinstance(item, Declaration) or item.section not in SECTIONS:
             takes = "bodies, joints, forces, drives, couplings, contacts and rotors"
             raise InputError(f"model '{self.name}': cannot add {type(item).__name__}; it takes {takes}")
-        if isinstance(item, FlexibleBody) and item.piece is None and (frames := item.frames_by_piece()) is not None:
-            pieces, welds, handle = in_pieces(item, frames)
-            for each in (*pieces, *welds):
-                self.add(each)  # type: ignore[call-overload]
-            return handle
-        item = on_pieces(item, self.bodies)
         section = self.items(item.section)
         if item.name in section:  # type: ignore[attr-defined]
             raise InputError(f"{item.section}.{item.name}: the name is already in use; choose another")  # type: ignore[attr-defined]

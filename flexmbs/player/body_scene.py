@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,14 @@ class Region(NamedTuple):
     colour: str
 
 
+class HasSurface(Protocol):
+    """A flexible body, or what else has a surface."""
+
+    @property
+    def surface(self) -> Surface | None:
+        """Its surface."""
+
+
 class Show(NamedTuple):
     """What the scene of a body has: its title, whether modes and frames, remarks, and at first these settings of the player."""
 
@@ -44,7 +52,7 @@ class Show(NamedTuple):
 
 
 def body_page_scene(
-    data: FlexibleBodyData, regions: Sequence[Region], show: Show, fields: Sequence[Field] = (), marks: Sequence[Mark] = ()
+    data: HasSurface, regions: Sequence[Region], show: Show, fields: Sequence[Field] = (), marks: Sequence[Mark] = ()
 ) -> dict[str, Any]:
     """The scene of a page about one body, with its arrays."""
     assert data.surface is not None
@@ -56,13 +64,15 @@ def body_page_scene(
 
 
 def body_scene(
-    buffer: Buffer, data: FlexibleBodyData, skin: Skin, show: Show, fields: Sequence[Field] = (), marks: Sequence[Mark] = ()
+    buffer: Buffer, data: HasSurface, skin: Skin, show: Show, fields: Sequence[Field] = (), marks: Sequence[Mark] = ()
 ) -> dict[str, Any]:
-    """The scene of a body whose surface is in the buffer; the arrays of the fields and modes are added to it."""
+    """The scene of a body whose surface is in the buffer; the arrays of the fields and modes are added to it. Only data of
+    flexible bodies have modes and frames to show."""
     surface = data.surface
     assert surface is not None
-    names = list(data.frames) if show.frames else []
-    modes = stored_modes(buffer, data, skin, names) if show.modes else []
+    whole = data if isinstance(data, FlexibleBodyData) else None
+    names = list(whole.frames) if whole is not None and show.frames else []
+    modes = stored_modes(buffer, whole, skin, names) if whole is not None and show.modes else []
     legends, arrays = stored_fields(buffer, {show.title: fields}, {show.title: skin.rows})
     body = {"name": show.title, "kind": "flexible", "shapes": [], "solids": [], "part": 0, "values": arrays[show.title]}
     x = surface.nodes[skin.rows]
@@ -73,7 +83,8 @@ def body_scene(
         "size": size, "low": x.min(axis=0).tolist(), "high": x.max(axis=0).tolist(),
         "extremes": extremes(x, ROOM * size).tolist(), "ground": None, "bodies": [body], "parts": [skin.table], "fields": {},
         "position": buffer.add(np.zeros((1, 3)), "i2"), "rotation": buffer.add(np.array([[1, 0, 0, 0]]), "i2"),
-        "frames": [frame_table(name, data) for name in names], "joints": [], "arrows": [], "touches": [], "chain": [],
+        "frames": [] if whole is None else [frame_table(name, whole) for name in names], "joints": [],
+        "arrows": [], "touches": [], "chain": [],
         "scenery": [], "notes": [*show.notes, *skin.notes], "modes": modes, "legends": legends,
         "marks": mark_tables(0, marks, surface, skin),
         "settings": {"grid": False, **show.settings},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,14 +26,16 @@ from flexmbs.report.fatigue import FatigueSection
 from flexmbs.report.fatigue import sections as fatigue_sections
 from flexmbs.report.still import motion_drawing
 from flexmbs.report.stress_pictures import surface_values
+from flexmbs.results.bodies import data_of, flexible_bodies, mass_of, surface_of
 from flexmbs.results.impact_steps import between_impacts
 from flexmbs.results.joints import path_coordinates
 from flexmbs.results.stress_summary import PASCALS, StressReport, stress_reports
-from flexmbs.results.summary import body_mass
 from flexmbs.system.check import PASS, WARN
+from flexmbs.system.topology import topology
 
 if TYPE_CHECKING:
     from flexmbs.durability.fatigue import FatigueData
+    from flexmbs.flexible_body.record import FlexibleBodyData
     from flexmbs.page.panels import Panel
     from flexmbs.results.solution import SolutionData
 
@@ -120,9 +122,10 @@ def _curves(solution: SolutionData) -> list[Curves]:
 
 def _stress_picture(solution: SolutionData, report: StressReport) -> Picture | None:
     """None without triangles to draw."""
-    surface = solution.compiled.data[report.body].surface
-    if surface is None or not has_triangles(surface):
+    joined = surface_of(solution, report.body)
+    if joined is None or not has_triangles(joined.surface):
         return None
+    surface = joined.surface
     view, spots = solution.body(report.body).stress.glance, report.spots
     values = PASCALS * surface_values(view.field(spots[0].time), surface.node_ids)
     drawing = field_drawing(surface, values, "MPa", np.array([spot.position for spot in spots]))
@@ -134,9 +137,9 @@ def _model(solution: SolutionData) -> dict[str, Any]:
     compiled = solution.compiled
     modes = sum(data.nf for data in compiled.data.values())
     table = tomllib.loads(solution.model_text)
-    bodies, quiet = compiled.model.bodies.items(), quiet_below(solution)
+    bodies, quiet = solution.model.bodies.items(), quiet_below(solution)
     return {
-        "bodies": [(name, body.kind, body_mass(solution, name), _frames(solution, name)) for name, body in bodies],
+        "bodies": [(name, body.kind, mass_of(solution, name), _frames(solution, name)) for name, body in bodies],
         "joints": [_joint_row(solution, name, quiet) for name in solution.joints],
         "forces": [
             (name, item.get("kind", ""), _target(item))
@@ -145,8 +148,8 @@ def _model(solution: SolutionData) -> dict[str, Any]:
         ],
         "drives": [(name, _motion_kind(item), item["joint"]) for name, item in table.get("drives", {}).items()],
         "couplings": [(name, item.kind, item.equation) for name, item in compiled.model.couplings.items()],
-        "degrees_of_freedom": [*_planar(solution), *degree_of_freedom_lines(compiled.model, modes), *_dependent(solution, modes)],
-        "tree": str(compiled.topology),
+        "degrees_of_freedom": [*_planar(solution), *degree_of_freedom_lines(solution.model, modes), *_dependent(solution, modes)],
+        "tree": str(topology(solution.model, compiled.topology.coordinates)),
         "calm": bool(solution.run.impacts),
         "limit": ROWS_LISTED,
     }
@@ -171,12 +174,12 @@ def _dependent(solution: SolutionData, modes: int) -> list[str]:
 
 def _frames(solution: SolutionData, body: str) -> str:
     names = [ref.frame for ref in solution.compiled.frames if ref.body == body and ref.frame]
-    data = solution.compiled.data.get(body)
-    return ", ".join(names) + (f" · {data.nf} modes" if data is not None else "")
+    data = data_of(solution, body)
+    return ", ".join(names) + (f" · {sum(own.nf for own in data)} modes" if data else "")
 
 
 def _joint_row(solution: SolutionData, name: str, quiet: tuple[float, float]) -> tuple[Any, ...]:
-    joint, place = solution.compiled.model.joints[name], solution.compiled.places[name]
+    joint, place = solution.model.joints[name], solution.compiled.places[name]
     view = solution.joint(name)
     calm = between_impacts(solution)
     largest = [float((part[calm] ** 2).sum(axis=1).max() ** 0.5) for part in (view.force, view.torque)]
@@ -199,22 +202,30 @@ def _motion_kind(item: dict[str, Any]) -> str:
 def _parts(solution: SolutionData) -> list[dict[str, Any]]:
     """The flexible bodies: mode table, pictures, provenance; bodies with the same data are grouped."""
     parts: dict[str, dict[str, Any]] = {}
-    for name, data in solution.compiled.data.items():
-        digest = data.digest
+    for name in flexible_bodies(solution):
+        pieces = data_of(solution, name)
+        whole = solution.compiled.pieces[name].data if name in solution.compiled.pieces else pieces[0]
+        digest = whole.digest
         if digest in parts:
             parts[digest]["names"].append(name)
             continue
-        rows = zip(data.modes.frequency, data.modes.kind, data.modes.damping, data.modes.effective_mass[:, :3])
+        rows = [row for k, data in enumerate(pieces, 1) for row in _mode_rows(data, f", piece {k}" if len(pieces) > 1 else "")]
         parts[digest] = {
-            "names": [name], "part": data.name, "nf": data.nf, "digest": digest, "mass": data.mass,
-            "modes": [(k + 1, float(f), kind, float(d), [float(m) for m in mass]) for k, (f, kind, d, mass) in enumerate(rows)],
-            "listed": MODES_LISTED, "pictures": _mode_pictures(solution, name), "provenance": dict(data.provenance),
+            "names": [name], "part": whole.name, "nf": whole.nf, "digest": digest, "mass": whole.mass,
+            "modes": [(k, *row) for k, row in enumerate(rows, 1)], "listed": MODES_LISTED,
+            "pictures": _mode_pictures(pieces[0]) if len(pieces) == 1 else [], "provenance": dict(whole.provenance),
         }  # fmt: skip
     return list(parts.values())
 
 
-def _mode_pictures(solution: SolutionData, body: str) -> list[Picture]:
-    data = solution.compiled.data[body]
+def _mode_rows(data: FlexibleBodyData, where: str) -> Iterator[tuple[Any, ...]]:
+    """Frequency, kind, damping and effective mass of each mode."""
+    modes = data.modes
+    for f, kind, d, mass in zip(modes.frequency, modes.kind, modes.damping, modes.effective_mass[:, :3]):
+        yield float(f), f"{kind}{where}", float(d), [float(m) for m in mass]
+
+
+def _mode_pictures(data: FlexibleBodyData) -> list[Picture]:
     if data.surface is None or not has_triangles(data.surface):
         return []
     drawn = range(min(data.nf, MODES_DRAWN))

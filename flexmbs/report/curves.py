@@ -9,7 +9,7 @@ import numpy as np
 
 from flexmbs.page.panels import Curve, FloatArray, Panel, panel, thinned
 from flexmbs.report.pictures import free_frames
-from flexmbs.results.summary import elastic_frames
+from flexmbs.results.bodies import flexible_bodies, moved_frames
 from flexmbs.system.sizes import model_size
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ def deflections(solution: SolutionData) -> list[Panel]:
     """Elastic displacement of the frames of flexible bodies, in body axes."""
     curves = {
         f"{body}/{frame} {axis}": 1e3 * values[:, a]
-        for body in solution.compiled.data
-        for frame, values in elastic_frames(solution, body).items()
+        for body in flexible_bodies(solution)
+        for frame, values in moved_frames(solution, body).items()
         for a, axis in enumerate("xyz")
         if np.abs(values[:, a]).max() > 1e-2 * np.abs(values).max() > 0.0
     }

@@ -45,10 +45,9 @@ class Equations:
 
 def equations(solution: SolutionData) -> Equations:
     """The equations at the first output of a run."""
-    compiled = solution.compiled
     rows = [
         (item.name, item.kind, found.rows, ", ".join(found.words))
-        for item in constraining(compiled.model)
+        for item in constraining(solution.model)
         for found in item.constraint_classes()
     ]
     return Equations(FORMULA, tuple(_lines(solution)), tuple(rows[:LISTED]), max(len(rows) - LISTED, 0), _picture(solution))

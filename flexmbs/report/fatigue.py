@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from flexmbs.durability.fatigue import FatigueData
+from flexmbs.durability.fatigue import FatigueData, part_of
 from flexmbs.errors import InputError
 from flexmbs.page.drawings import Bar, places_drawing
 from flexmbs.page.fields import DAMAGE
@@ -18,6 +18,7 @@ from flexmbs.player.markup import player_code, scene_text
 from flexmbs.player.surface import has_triangles
 from flexmbs.report.single_bodies import MOST, Coloured, at_nodes
 from flexmbs.report.view import View
+from flexmbs.results.bodies import flexible_bodies
 from flexmbs.results.hot_spots import SPACING, spread
 from flexmbs.results.stress_summary import PASCALS
 from flexmbs.scene.scene import Alone
@@ -58,8 +59,7 @@ def results_of(solution: SolutionData, given: FatigueData | Iterable[FatigueData
     for k, each in enumerate(found):
         if not isinstance(each, FatigueData):
             raise InputError(f"fatigue: must be results of fm.fatigue, not {type(each).__name__}")
-        data = solution.compiled.data.get(each.body)
-        if data is None or data.digest != each.part.digest:
+        if each.body not in flexible_bodies(solution) or part_of(solution, each.body).digest != each.part.digest:
             raise InputError(f"fatigue: the result is of body '{each.body}', which this solution has not; it is of another run")
         if each.body in [other.body for other in found[:k]]:
             raise InputError(f"fatigue: gives two results for body '{each.body}'; give one of each body")
@@ -69,7 +69,6 @@ def results_of(solution: SolutionData, given: FatigueData | Iterable[FatigueData
 def coloured(result: FatigueData) -> Coloured:
     """Damage, life and stress amplitude at the nodes of the surface, and the worst nodes."""
     surface = result.part.surface
-    assert surface is not None
     values = [at_nodes(surface.node_ids, result.node_ids, each) for each in (result.damage, PASCALS * result.amplitude)]
     fields = [
         Field("damage", "damage in the run", values[0], "damage", logarithmic=True),
@@ -135,7 +134,6 @@ def _about(result: FatigueData) -> str:
 def _notes(result: FatigueData) -> list[str]:
     """What the colours leave out."""
     n, surface = len(np.unique(result.node_ids)), result.part.surface
-    assert surface is not None
     of = int(np.isin(surface.node_ids, result.node_ids)[np.unique(surface.triangles)].sum())
     unknown = len(np.unique(surface.triangles)) - of
     none = int(np.count_nonzero(result.damage == 0.0))
@@ -146,7 +144,7 @@ def _notes(result: FatigueData) -> list[str]:
 def _marked(result: FatigueData) -> list[int]:
     """Rows of the worst nodes with damage, at least 5 % of the size of the body apart."""
     surface = result.part.surface
-    size = float(np.linalg.norm(np.ptp(result.positions if surface is None else surface.nodes, axis=0)))
+    size = float(np.linalg.norm(np.ptp(surface.nodes, axis=0)))
     order = [row for row in result.worst(len(result.damage)) if result.damage[row] > 0.0]
     return spread(np.array(order, np.int64), result.positions, result.node_ids, MARKED, SPACING * size)
 
@@ -154,7 +152,6 @@ def _marked(result: FatigueData) -> list[int]:
 def _picture(result: FatigueData, own: Coloured) -> Picture:
     """The damage from two sides."""
     field, surface = own.fields[0], result.part.surface
-    assert surface is not None
     table = legend(field)
     bar = Bar("damage", [(place, text) for place, text in table["ticks"]], DAMAGE)
     places = fractions(field.values, *ends(field), field.logarithmic)

@@ -61,10 +61,10 @@ def plane_of(points: FloatArray, gravity: FloatArray) -> FloatArray:
 def body_points(solution: SolutionData, name: str, pick: np.ndarray) -> FloatArray:
     """World positions (instants, points, 3): surface nodes of a flexible body, else frames and the origin."""
     body = solution.body(name)
-    data = solution.compiled.data.get(name)
-    if data is not None and data.surface is not None:
-        used = data.surface
-        local = used.nodes + np.einsum("nak,tk->tna", used.phi, body.elastic[pick])
+    shape = solution.shape(name)
+    if shape is not None:
+        nodes = shape.surface.nodes
+        local = nodes + shape.displacement(np.arange(len(nodes)), pick)
     else:
         frames = [solution.frame(f"{name}/{frame}").position[pick] for frame in _frame_names(solution, name)]
         return np.stack([body.position[pick], *frames], axis=1)
@@ -79,9 +79,9 @@ def _draw_body(ax: Axes, solution: SolutionData, name: str, seen: FloatArray, sh
     from matplotlib.collections import PolyCollection
 
     tone = np.array([1.0, 1.0, 1.0]) * shade + (1.0 - shade) * np.array([0.12, 0.35, 0.58]) * 0.9
-    data = solution.compiled.data.get(name)
-    if data is not None and data.surface is not None and len(data.surface.triangles):
-        corners = seen[data.surface.triangles]
+    shape = solution.shape(name)
+    if shape is not None and len(shape.surface.triangles):
+        corners = seen[shape.surface.triangles]
         normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
         facing = np.flatnonzero(normal[:, 2] > 0.0)
         far = facing[np.argsort(corners[facing, :, 2].mean(axis=1))]
@@ -102,9 +102,9 @@ def free_paths(solution: SolutionData) -> list[FloatArray]:
 
 def free_frames(solution: SolutionData, *, most: int = 4) -> list[str]:
     """Frames to which no joint is attached, the tips of a mechanism; if there are none, the frames of the last body."""
-    held = {str(ref) for joint in solution.compiled.model.joints.values() for ref in (joint.parent, joint.child)}
+    held = {str(ref) for joint in solution.model.joints.values() for ref in (joint.parent, joint.child)}
     free = [name for name in solution.frames if name not in held]
     if not free:
-        last = solution.compiled.bodies[-1]
+        last = solution.compiled.whole_of(solution.compiled.bodies[-1])
         free = [f"{last}/{frame}" for frame in _frame_names(solution, last)[-1:]] or [last]
     return free[-most:]

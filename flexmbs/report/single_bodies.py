@@ -33,7 +33,8 @@ def mode_scenes(solution: SolutionData, groups: Sequence[Sequence[str]]) -> list
     """For each group of bodies of the same data, in sequence; None without triangles, and beyond the first."""
     found: list[Alone | None] = []
     for names in groups:
-        fits = has_triangles(solution.compiled.data[names[0]].surface) and sum(each is not None for each in found) < MOST
+        data = solution.compiled.data.get(names[0])  # of a body in one piece: those of a divided body are no modes of the whole
+        fits = data is not None and has_triangles(data.surface) and sum(each is not None for each in found) < MOST
         show = Show(", ".join(names), {"field": "displacement", "mode": 0}, modes=True)
         found.append(Alone(f"modes-{len(found)}", names[0], show) if fits else None)
     return found
@@ -43,9 +44,10 @@ def envelopes(solution: SolutionData, reports: Sequence[StressReport]) -> dict[s
     """The largest stress over the run and the hot spots, by body."""
     found = {}
     for report in reports:
-        surface = solution.compiled.data[report.body].surface
-        if surface is None or not has_triangles(surface) or not report.spots:
+        shape = solution.shape(report.body)
+        if shape is None or not has_triangles(shape.surface) or not report.spots:
             continue
+        surface = shape.surface
         envelope = solution.body(report.body).stress.glance.envelope
         values = PASCALS * at_nodes(surface.node_ids, envelope.node_ids, envelope.von_mises)
         rows = {int(node): row for row, node in enumerate(surface.node_ids)}

@@ -34,9 +34,9 @@ def motion_drawing(solution: SolutionData) -> str:
         shade = 0.86 - 0.62 * (k / max(len(pick) - 1, 1)) ** 1.4
         tone = shade + (1.0 - shade) * 0.9 * BLUE
         for name, values in points.items():
-            data, seen = solution.compiled.data.get(name), values[k] @ axes.T
-            if data is not None and data.surface is not None and len(data.surface.triangles):
-                corners = seen[data.surface.triangles]
+            shape, seen = solution.shape(name), values[k] @ axes.T
+            if shape is not None and len(shape.surface.triangles):
+                corners = seen[shape.surface.triangles]
                 canvas.draw(corners, flat(shaded(np.tile(tone, (len(corners), 1)), corners)))
             else:
                 lines.append(_polyline(canvas, seen, tone))

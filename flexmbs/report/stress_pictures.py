@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 def stress_picture(solution: SolutionData, body: str) -> Figure:
     """Von Mises stress [MPa] on the surface of a body at the time of its largest value, with the hot spots' numbers."""
-    view, surface = solution.body(body).stress.glance, solution.compiled.data[body].surface
-    assert surface is not None
+    view, shape = solution.body(body).stress.glance, solution.shape(body)
+    assert shape is not None
+    surface = shape.surface
     spots = view.hot_spots()
     values = surface_values(view.field(spots[0].time), surface.node_ids)
     return field_picture(surface, PASCALS * values, "MPa", np.array([spot.position for spot in spots]))

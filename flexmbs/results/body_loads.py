@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from flexmbs.model.frames import frame_ref
 from flexmbs.results.views import FloatArray
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def body_loads(solution: SolutionData, body: str, interfaces: Sequence[str]) -> 
     wrenches = frame_wrenches(solution, body)
     nothing = np.zeros((len(solution.t), 6))
     columns = [_inertial(solution, body), *(wrenches.get(name, nothing) for name in interfaces)]
-    others = tuple(f"{body}/{name}" for name in wrenches if name and name not in interfaces)
+    others = tuple(f"{solution.compiled.whole_of(body)}/{name}" for name in wrenches if name and name not in interfaces)
     joints = solution.compiled.model.joints.items()
     touching = [name for name, joint in joints if body in (joint.parent.body, joint.child.body)]
     open_joints = tuple(name for name in touching if solution.run.redundant and not solution.joint(name).unique)
@@ -68,10 +69,11 @@ def frame_wrenches(solution: SolutionData, body: str) -> dict[str, FloatArray]:
         if carrier.body == body:
             world = np.einsum("tij,tj->ti", solution.frame(carrier).rotation, torque)
             _add(found, carrier.frame, _in_body(solution, body, np.zeros_like(world), world))
+    frames, number = solution.compiled.system.frames, solution.compiled.bodies.index(body)
     for name, wrench in solution.applied.items():
-        owner, _, frame = name.partition("/")
-        if owner == body:
-            _add(found, frame, wrench)
+        ref = frame_ref(name)
+        if frames.body[solution.compiled.frames[ref]] == number:
+            _add(found, ref.frame, wrench)
     return found
 
 

@@ -25,7 +25,7 @@ def overview(solution: SolutionData) -> str:
         f"{solution!r}"[1:-1],
         f"verdict   {solution.verdict}: " + ", ".join(f"{n} {status}" for status, n in _counts(solution)),
         f"outcome   {run.outcome}",
-        f"size      {len(compiled.bodies)} bodies, {ns} velocities, {elastic} of them elastic, {nc} constraint rows",
+        f"size      {len(solution.bodies)} bodies, {ns} velocities, {elastic} of them elastic, {nc} constraint rows",
         f"steps     {_steps(solution)}",
     ]
     if len(solution.t):
@@ -36,7 +36,7 @@ def overview(solution: SolutionData) -> str:
     worst = [check for status in (FAIL, WARN) for check in solution.audit if check.status == status]
     lines += [f"{check.status:<9} {check}" for check in worst[:LISTED]]
     lines += [f"          and {len(worst) - LISTED} more in .audit"] if len(worst) > LISTED else []
-    lines += [f"bodies    {_names(compiled.bodies)}", f"joints    {_names(tuple(solution.joints))}"]
+    lines += [f"bodies    {_names(solution.bodies)}", f"joints    {_names(tuple(solution.joints))}"]
     return "\n".join(lines + ([f"notes     {len(run.notes)} in .run.notes"] if run.notes else []))
 
 

@@ -1,7 +1,7 @@
 """`SolutionData`: results of a run, with views by body, frame, joint, drive and coupling."""
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
@@ -11,14 +11,13 @@ import numpy as np
 from flexmbs.declaration import close_names, shown
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError
-from flexmbs.flexible_body.stress import StressModes
-from flexmbs.model.divided import on_piece
 from flexmbs.model.fields import number
 from flexmbs.model.frames import FrameRef, frame_ref
 from flexmbs.model.model import ModelData
 from flexmbs.results.applied import applied_wrenches
 from flexmbs.results.between_outputs import histories_at, trajectory_at, wrenches_at
-from flexmbs.results.body_loads import BodyLoads, body_loads
+from flexmbs.results.bodies import deformation, stress_view
+from flexmbs.results.deformation import Deformation
 from flexmbs.results.histories import Motions, contact_history, energy_history, frame_history, rotor_history, states_of
 from flexmbs.results.joints import (
     JointHistories,
@@ -161,17 +160,17 @@ class SolutionData:
     @property
     def model(self) -> ModelData:
         """The model of the run."""
-        return self.compiled.model
+        return self.compiled.declared
 
     @property
     def bodies(self) -> tuple[str, ...]:
         """Names of the bodies."""
-        return tuple(self.compiled.model.bodies)
+        return tuple(self.model.bodies)
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """Names of the joints."""
-        return tuple(self.compiled.model.joints)
+        """Names of the joints, without the welds of divided bodies."""
+        return tuple(self.model.joints)
 
     @property
     def drives(self) -> tuple[str, ...]:
@@ -191,40 +190,54 @@ class SolutionData:
     @property
     def frames(self) -> tuple[str, ...]:
         """Names of the frames on bodies, ``body/frame``."""
-        return tuple(str(ref) for ref in self.compiled.frames if ref.frame and ref.body in self.compiled.model.bodies)
+        return tuple(str(ref) for ref in self.compiled.frames if ref.frame and ref.body in self.model.bodies)
 
     @property
     def model_text(self) -> str:
         """The model as the text of its file; content that a file cannot hold is only described."""
-        return self.run.model_text or self.compiled.model.to_toml(complete=False)
+        return self.run.model_text or self.model.to_toml(complete=False)
 
     def frame(self, name: str | FrameRef) -> FrameView:
         """Motion of the frame ``body/frame``, or of a body frame or the ground. Raises InputError for an unknown name."""
         try:
-            ref = on_piece(frame_ref(name), self.model.bodies)
+            ref = frame_ref(name)
         except ValueError as error:
             raise InputError(f"frame: {error}") from None
         if ref not in self.compiled.frames:
-            raise InputError(f"frame '{ref}' is not in the solution; {close_names(str(ref), map(str, self.compiled.frames))}")
+            raise InputError(f"frame '{ref}' is not in the solution; {close_names(str(ref), self.compiled.frame_names)}")
         return FrameView(str(ref), self.t, *self._motion(self.compiled.frames[ref]))
 
     def body(self, name: str) -> BodyView:
-        """Motion of a body frame, and the body's elastic coordinates. Raises InputError for an unknown name."""
-        _known("body", str(name), self.bodies)
-        i, tree = self.compiled.bodies.index(str(name)), self.compiled.system.tree
-        nf = int(tree.nf[i])
-        motion = self._motion(self.compiled.frames[FrameRef(str(name))])
-        elastic, rate = self.q[:, tree.qf_at[i] :][:, :nf], self.s[:, tree.sf_at[i] :][:, :nf]
-        stress = self._stresses.get(str(name))
-        surface = self.compiled.data[str(name)].surface if str(name) in self.compiled.data else None
-        return BodyView(
-            str(name), self.t, **motion._asdict(), elastic=elastic, elastic_rate=rate, _stress=stress, _surface=surface
-        )
+        """Motion of a body frame, and the body's elastic coordinates; also of a piece of a divided body, ``boom[2]``. Raises
+        InputError for an unknown name."""
+        name = str(name)
+        if name not in self.compiled.bodies:
+            _known("body", name, self.bodies)
+        motion, pieces = self._motion(self.compiled.frames[FrameRef(name)]), self.compiled.pieces_of(name)
+        elastic, rate = (np.concatenate([part(piece) for piece in pieces], axis=1) for part in (self.elastic, self._elastic_rate))
+        shape, stress = self.shape(name), self._stress(name)
+        return BodyView(name, self.t, **motion._asdict(), elastic=elastic, elastic_rate=rate, _stress=stress, _deformation=shape)
+
+    def elastic(self, body: str) -> FloatArray:
+        """Elastic coordinates (nt, nf) of a body in one piece, or of a piece."""
+        tree, i = self.compiled.system.tree, self.compiled.bodies.index(body)
+        return self.q[:, tree.qf_at[i] :][:, : tree.nf[i]]
+
+    def _elastic_rate(self, body: str) -> FloatArray:
+        tree, i = self.compiled.system.tree, self.compiled.bodies.index(body)
+        return self.s[:, tree.sf_at[i] :][:, : tree.nf[i]]
+
+    def shape(self, body: str) -> Deformation | None:
+        """Surface of a flexible body and displacements of its nodes; None of bodies without one."""
+        if body not in self._shapes:
+            self._shapes[body] = deformation(self, body)
+        return self._shapes[body]
 
     def joint(self, name: str) -> JointView:
         """Coordinates and wrench of a joint. Raises InputError for an unknown name."""
         name = str(name)
-        _known("joint", name, self.joints)
+        if name not in self.compiled.places:
+            _known("joint", name, self.joints)
         place = self.compiled.places[name]
         wrench = declared_wrench(self.compiled, self.trajectory, self._joints, name)
         coordinates = declared_coordinates(self.compiled, self.trajectory, self._joints, name)
@@ -314,21 +327,18 @@ class SolutionData:
         return applied_wrenches(self.compiled, self.trajectory)
 
     @cached_property
-    def _stresses(self) -> dict[str, StressView]:
-        """Views of the stress of the bodies that have stress modes; evaluated on demand."""
-        return {
-            name: StressView(name, self.t, data.stress, data.surface, self._elastic(name), self._loads_of(name, data.stress))
-            for name, data in self.compiled.data.items()
-            if data.stress is not None and data.surface is not None
-        }
+    def _shapes(self) -> dict[str, Deformation | None]:
+        return {}
 
-    def _elastic(self, body: str) -> FloatArray:
-        """Elastic coordinates (nt, nf)."""
-        tree, i = self.compiled.system.tree, self.compiled.bodies.index(body)
-        return self.q[:, tree.qf_at[i] :][:, : tree.nf[i]]
+    @cached_property
+    def _stresses(self) -> dict[str, StressView | None]:
+        return {}
 
-    def _loads_of(self, body: str, stress: StressModes) -> Callable[[], BodyLoads]:
-        return lambda: body_loads(self, body, stress.interfaces)
+    def _stress(self, body: str) -> StressView | None:
+        """View of the stress of a body, evaluated on demand; None without stress modes."""
+        if body not in self._stresses:
+            self._stresses[body] = stress_view(self, body)
+        return self._stresses[body]
 
     @cached_property
     def _scratch(self) -> Work:

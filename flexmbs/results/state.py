@@ -160,7 +160,7 @@ def state_of(solution: SolutionData, t: float) -> State:
     if compiled.topology.coordinates == "joint":
         beta = path_coordinates(compiled, solution.trajectory)[i]
         return replace(settled_state(compiled, at, solution.q[i], solution.s[i], beta, z), contact=contact)
-    joint = compile_model(compiled.model, "joint").with_initial_constants(compiled.initial_constants)
+    joint = compile_model(compiled.declared, "joint").with_initial_constants(compiled.initial_constants)
     return replace(settled_state(joint, at, *joint_values(joint, solution, [i])[0], z), contact=contact)
 
 

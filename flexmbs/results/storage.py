@@ -13,13 +13,14 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import h5py
 import numpy as np
 
 from flexmbs.errors import InputError
 from flexmbs.files.plain_hdf5 import attributes, check_items, check_storage, datasets, read_whole, set_text, write_whole
+from flexmbs.flexible_body.divided import DividedBodyData
 from flexmbs.flexible_body.file import GENERATOR, body, fill
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.bodies import FlexibleBody
@@ -37,6 +38,7 @@ from flexmbs.toml.guard import check_nesting
 if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
 
+Body: TypeAlias = FlexibleBodyData | DividedBodyData
 S = TypeVar("S", bound="SolutionData")
 FORMAT = "flexmbs-solution/1"
 STATES = tuple(name for name in Trajectory._fields if name != "contact")
@@ -92,7 +94,8 @@ def _distinct(data: Mapping[str, FlexibleBodyData]) -> tuple[dict[str, int], lis
 def _run_record(solution: SolutionData, numbers: dict[str, int]) -> dict[str, Any]:
     run = solution.run
     return {
-        "coordinates": solution.compiled.topology.coordinates, "bodies": numbers, "statistics": solution.statistics,
+        "coordinates": solution.compiled.topology.coordinates, "bodies": numbers,
+        "pieces": {body: own.names for body, own in solution.compiled.pieces.items()}, "statistics": solution.statistics,
         "options": run.options, "outcome": run.outcome, "redundant": [list(pair) for pair in run.redundant],
         "moved": [str(line) for line in run.moved], "notes": [str(line) for line in run.notes], "provenance": run.provenance,
         "events": [[event.name, event.t, event.q.tolist(), event.s.tolist()] for event in run.events],
@@ -115,7 +118,8 @@ def _solution(file: h5py.File, given: ModelData | None, make: type[S], make_mode
     record = _record(run_text)
     parts = {number: body(file["bodies"][number], FlexibleBodyData) for number in file["bodies"]}
     data = {str(name): parts[str(number)] for name, number in record["bodies"].items()}
-    model = _model(model_text, data, make_model) if given is None else _same(given, model_text, data)
+    whole = _whole(data, record["pieces"])
+    model = _model(model_text, whole, make_model) if given is None else _same(given, model_text, whole)
     compiled = compile_model(model, str(record["coordinates"]))
     if given is None:
         compiled = _with_motions(compiled, found)
@@ -140,10 +144,11 @@ def _record(text: str) -> dict[str, Any]:
         record = json.loads(text)
     except (ValueError, RecursionError):
         raise InputError("run: is not the record of a run; write the file again") from None
-    record = {"events": [], "impacts": []} | record if isinstance(record, dict) else record  # absent in the first files
+    if isinstance(record, dict):
+        record = {"events": [], "impacts": [], "pieces": {}} | record  # absent in the first files
     kinds = {
-        "coordinates": str, "bodies": dict, "statistics": dict, "options": dict, "outcome": str, "redundant": list,
-        "moved": list, "notes": list, "provenance": dict, "events": list, "impacts": list,
+        "coordinates": str, "bodies": dict, "pieces": dict, "statistics": dict, "options": dict, "outcome": str,
+        "redundant": list, "moved": list, "notes": list, "provenance": dict, "events": list, "impacts": list,
     }  # fmt: skip
     wrong = [key for key, kind in kinds.items() if not isinstance(record, dict) or not isinstance(record.get(key), kind)]
     if wrong:
@@ -192,16 +197,24 @@ def _table(text: str) -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def _model(text: str, data: Mapping[str, FlexibleBodyData], make: type[ModelData]) -> ModelData:
+def _whole(data: Mapping[str, FlexibleBodyData], pieces: Mapping[str, Any]) -> dict[str, Body]:
+    """The bodies as declared, divided ones with all their pieces. Raises `InputError`."""
+    missing = [name for own in pieces.values() for name in own if name not in data]
+    if missing:
+        raise InputError(f"bodies.{missing[0]}: its data is not in the file; write the file again")
+    return {**data, **{body: DividedBodyData(body, tuple(data[name] for name in own)) for body, own in pieces.items()}}
+
+
+def _model(text: str, whole: Mapping[str, Body], make: type[ModelData]) -> ModelData:
     """The whole model, with placeholders for user functions; its flexible bodies have the data in the file."""
     table = _table(text)
     bodies = {}
     for name, values in dict(table.get("bodies", {})).items():
         bodies[name] = {key: value for key, value in values.items() if key not in ("file", "data")}
         if bodies[name].get("kind") == FlexibleBody.kind:
-            if name not in data:
+            if name not in whole:
                 raise InputError(f"bodies.{name}: its data is not in the file; write the file again")
-            bodies[name]["data"] = data[name]
+            bodies[name]["data"] = whole[name]
     with stand_ins():
         model, problems = model_of({**table, "bodies": bodies}, Locator(Path(), allow_outside=False), make)
     if problems:
@@ -209,7 +222,7 @@ def _model(text: str, data: Mapping[str, FlexibleBodyData], make: type[ModelData
     return model
 
 
-def _same(given: ModelData, text: str, data: Mapping[str, FlexibleBodyData]) -> ModelData:
+def _same(given: ModelData, text: str, whole: Mapping[str, Body]) -> ModelData:
     """The given model. Raises `InputError` if it is not that of the solution, item by item."""
     stored, own = _table(text), tomllib.loads(given.to_toml(complete=False))
     values = {key for key in (*stored, *own) if key not in SECTIONS}
@@ -220,7 +233,7 @@ def _same(given: ModelData, text: str, data: Mapping[str, FlexibleBodyData]) -> 
     wrong = [name for name, here, there in pairs if _without_source(here) != _without_source(there)]
     wrong += [
         f"bodies.{name}" for name, body in given.bodies.items()
-        if isinstance(body, FlexibleBody) and name in data and body.load().digest != data[name].digest
+        if isinstance(body, FlexibleBody) and name in whole and body.whole().digest != whole[name].digest
     ]  # fmt: skip
     if wrong:
         raise InputError(*(f"model: {name} differs from that of the solution; give the model of the run" for name in wrong))
@@ -250,7 +263,7 @@ def _with_constants(compiled: Compiled, found: Mapping[str, h5py.Dataset]) -> Co
 
 def _with_motions(compiled: Compiled, found: Mapping[str, h5py.Dataset]) -> Compiled:
     """The model with the prescribed coordinates of missing user functions by quintic interpolation of the stored f, ḟ, f̈."""
-    model, rows = compiled.model, compiled.system.prescribed
+    model, rows = compiled.declared, compiled.system.prescribed
     names = [list(model.drives)[d] for d in rows.drive]
     missing = [(k, name) for k, name in enumerate(names) if isinstance(model.drives[name].motion, Function)]
     if not missing:
@@ -263,7 +276,7 @@ def _with_motions(compiled: Compiled, found: Mapping[str, h5py.Dataset]) -> Comp
     for k, name in missing:
         motion = Function(_Stored(t[keep], values[keep, k, :3]))
         known.drives[name] = replace(model.drives[name], motion=motion)
-    return replace(compile_model(known, compiled.topology.coordinates), model=model)
+    return replace(compile_model(known, compiled.topology.coordinates), declared=model, model=compiled.model)
 
 
 class _Stored:

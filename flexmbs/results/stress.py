@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.parts import Surface
+from flexmbs.flexible_body.plies import Plies, joined_plies
 from flexmbs.flexible_body.stress import StressModes, von_mises
 from flexmbs.results.body_loads import BodyLoads
 from flexmbs.results.hot_spots import Envelope, HotSpots, hot_spots
@@ -26,44 +28,59 @@ BLOCK = 4 * 2**20  # bytes of the stresses of one block of nodes, for which the 
 MOST_TIMES = 2000  # evaluated by summary and report
 
 
+class StressPiece(NamedTuple):
+    """A piece of a body: its stress modes, the row of these for each of the n entries of the body, −1 where it has none, elastic
+    coordinates (nt, nf), how to find its loads."""
+
+    modes: StressModes
+    entries: IntArray
+    elastic: FloatArray
+    find_loads: Callable[[], BodyLoads]
+
+
 @dataclass(frozen=True, eq=False)
 class StressView:
-    """Stress of one body at the nodes with stress data, in body axes.
+    """Stress of one body at the nodes with stress data, in body axes, of a divided body in those of the piece, which turn with
+    the material.
 
-    name: the body's.  t (nt,): output times.  history, field, envelope and hot_spots are evaluated on demand.
+    name: the body's.  t (nt,): output times.  rows (n,): of the nodes in the surface of the body, one for each material.
+    history, field, envelope and hot_spots are evaluated on demand. At a cut of a divided body it is the mean of both pieces.
     """
 
     name: str
     t: FloatArray
-    _modes: StressModes
+    rows: IntArray
     _surface: Surface
-    _elastic: FloatArray
-    _find_loads: Callable[[], BodyLoads]
+    _pieces: tuple[StressPiece, ...]
 
     @property
     def node_ids(self) -> IntArray:
         """Numbers (n,) of the nodes in the mesh; one entry for each material of a node."""
-        return self._surface.node_ids[self._modes.rows]
+        return self._surface.node_ids[self.rows]
 
     @property
     def positions(self) -> FloatArray:
         """Undeformed positions (n, 3) of the nodes in the body frame, m."""
-        return self._surface.nodes[self._modes.rows]
+        return self._surface.nodes[self.rows]
 
     @property
     def yield_stress(self) -> FloatArray:
         """Yield stress (n,) of the material at the nodes, Pa; infinite if unknown."""
-        return self._modes.yield_stress[self._modes.material]
+        found = np.zeros(len(self.rows))
+        for piece in self._pieces:
+            has = piece.entries >= 0
+            found[has] = piece.modes.yield_stress[piece.modes.material[piece.entries[has]]]
+        return found
 
     @property
     def uncorrected(self) -> tuple[str, ...]:
         """Frames whose joints or forces have no static correction: their load is represented by the modes only."""
-        return self._loads.uncorrected
+        return tuple(name for loads in self._loads for name in loads.uncorrected)
 
     @property
     def open_joints(self) -> tuple[str, ...]:
         """Joints on the body whose wrench is not unique: the static correction uses the one of least norm."""
-        return self._loads.open_joints
+        return tuple(dict.fromkeys(name for loads in self._loads for name in loads.open_joints))
 
     def nearest(self, position: ArrayLike) -> int:
         """Number of the node nearest to a position in the body frame, m."""
@@ -86,12 +103,12 @@ class StressView:
             raise InputError(f"t: {t:g} s is outside of the solution, which has {self.t[0]:g} … {self.t[-1]:g} s")
         i = int(np.argmin(np.abs(self.t - t)))
         blocks = [self._values(rows, self._factors[:, i : i + 1])[:, :, 0] for rows in self._blocks(1)]
-        return self._nodal(self.t[i], np.arange(len(self._modes.rows)), np.concatenate(blocks))
+        return self._nodal(self.t[i], np.arange(len(self.rows)), np.concatenate(blocks))
 
     @cached_property
     def envelope(self) -> Envelope:
         """Largest von Mises stress of each node over the run, and its time."""
-        largest, at = np.zeros(len(self._modes.rows)), np.zeros(len(self._modes.rows), np.int64)
+        largest, at = np.zeros(len(self.rows)), np.zeros(len(self.rows), np.int64)
         for rows in self._blocks(len(self.t)):
             values = von_mises(self._values(rows, self._factors).transpose(0, 2, 1))
             at[rows] = values.argmax(axis=1)
@@ -111,7 +128,7 @@ class StressView:
     @cached_property
     def plies(self) -> PlyView:
         """Stress in the plies of laminated shells. Raises InputError for a body without them."""
-        if self._modes.plies is None:
+        if self._plies is None:
             raise InputError(
                 f"body '{self.name}' has no plies; they are those of pp.LaminateSection, with stress, in the reduced part"
             )
@@ -119,12 +136,12 @@ class StressView:
         def values(rows: IntArray, times: slice) -> FloatArray:
             return self._values(rows, self._factors[:, times]).transpose(2, 0, 1)
 
-        return PlyView(self.name, self.t, self._modes.plies, self.node_ids, self.positions, values)
+        return PlyView(self.name, self.t, self._plies, self.node_ids, self.positions, values)
 
     @property
     def has_strengths(self) -> bool:
         """Whether plies of the body have known strengths."""
-        return self._modes.plies is not None and self._modes.plies.known
+        return self._plies is not None and self._plies.known
 
     @cached_property
     def glance(self) -> StressView:
@@ -132,58 +149,101 @@ class StressView:
         if len(self.t) <= MOST_TIMES:
             return self
         pick = np.unique(np.linspace(0, len(self.t) - 1, MOST_TIMES).astype(int))
-        loads = self._loads._replace(factors=self._loads.factors[pick])
-        return StressView(self.name, self.t[pick], self._modes, self._surface, self._elastic[pick], lambda: loads)
+        found = (loads._replace(factors=loads.factors[pick]) for loads in self._loads)
+        pieces = [
+            piece._replace(elastic=piece.elastic[pick], find_loads=lambda own=own: own)  # type: ignore[misc]
+            for piece, own in zip(self._pieces, found)
+        ]
+        return StressView(self.name, self.t[pick], self.rows, self._surface, tuple(pieces))
 
     @property
     def factors(self) -> FloatArray:
         """Elastic coordinates, unit loads, and 1 for the stress at rest if there is one, (nf + 12 + 6k [+ 1], nt)."""
-        initial = self._modes.initial is not None
-        return np.concatenate([self._factors, np.ones((int(initial), self._factors.shape[1]))])
+        return np.concatenate([self._factors, np.ones((int(self._at_rest), self._factors.shape[1]))])
 
     def shapes(self, rows: IntArray) -> FloatArray:
         """Stress (n, 6, L) of each of the `factors` at rows of the nodes with stress, Pa. Raises InputError as `history`."""
-        units = np.eye(self._factors.shape[0])
-        values = self._values(rows, units)
-        initial = self._initial(rows)[:, :, None]
-        return values if self._modes.initial is None else np.concatenate([values - initial, initial], axis=2)
+        values, initial = self._values(rows, np.eye(self._factors.shape[0])), self._initial(rows)[:, :, None]
+        return np.concatenate([values - initial, initial], axis=2) if self._at_rest else values
 
     def at_times(self, rows: IntArray, times: IntArray) -> FloatArray:
         """Stress (m, 6) of rows (m,), each at its own output index (m,)."""
-        modes, correction = (np.asarray(part[rows], float) for part in (self._modes.modes, self._modes.correction))
-        shapes = np.concatenate([modes, correction], axis=2)
-        return np.asarray(np.einsum("ncl,ln->nc", shapes, self._factors[:, times]) + self._initial(rows))
+        return np.stack([self._values(rows[k : k + 1], self._factors[:, times[k : k + 1]])[0, :, 0] for k in range(len(rows))])
 
     @cached_property
-    def _loads(self) -> BodyLoads:
-        return self._find_loads()
+    def _loads(self) -> list[BodyLoads]:
+        return [piece.find_loads() for piece in self._pieces]
 
     @cached_property
     def _factors(self) -> FloatArray:
-        """q and ζ, (nf + 12 + 6k, nt)."""
-        return np.ascontiguousarray(np.concatenate([self._elastic, self._loads.factors], axis=1).T)
+        """q and ζ of all pieces, (L, nt), L = Σ nf + 12 + 6k."""
+        parts = [part for piece, loads in zip(self._pieces, self._loads) for part in (piece.elastic, loads.factors)]
+        return np.ascontiguousarray(np.concatenate(parts, axis=1).T)
+
+    @property
+    def _at_rest(self) -> bool:
+        """Whether the body at rest has stress."""
+        return any(piece.modes.initial is not None for piece in self._pieces)
+
+    @cached_property
+    def _plies(self) -> Plies | None:
+        """Those of all pieces, which refer to entries of the body."""
+        found = []
+        for piece in self._pieces:
+            if piece.modes.plies is not None:
+                place = np.zeros(len(piece.modes.rows), np.int64)
+                has = np.flatnonzero(piece.entries >= 0)
+                place[piece.entries[has]] = has
+                found.append((piece.modes.plies, place))
+        return joined_plies(found) if found else None
 
     def _blocks(self, times: int) -> Iterator[IntArray]:
-        """Rows, as many at a time as `BLOCK` allows."""
+        """Entries, as many at a time as `BLOCK` allows."""
         width = 6 * 8 * max(times, self._factors.shape[0])
-        n = len(self._modes.rows)
+        n = len(self.rows)
         yield from np.array_split(np.arange(n), max(1, min(n, -(-n * width // BLOCK))))
 
+    @cached_property
+    def _sharing(self) -> FloatArray:
+        """Number (n,) of the pieces that have each entry."""
+        return np.asarray(sum((piece.entries >= 0).astype(float) for piece in self._pieces))
+
+    def _by_piece(self, rows: IntArray) -> Iterator[tuple[int, IntArray, IntArray]]:
+        """Number of each piece that has some of the entries, their places in ``rows``, and their rows in the piece."""
+        for k, piece in enumerate(self._pieces):
+            own = piece.entries[rows]
+            on = np.flatnonzero(own >= 0)
+            if len(on):
+                yield k, on, own[on]
+
     def _values(self, rows: IntArray, factors: FloatArray) -> FloatArray:
-        """Stress (rows, 6, times) for q and ζ (nf + 12 + 6k, times). Raises InputError for stress modes that are not finite."""
-        parts = [np.asarray(_taken(part, rows), float) for part in (self._modes.modes, self._modes.correction)]
-        shapes = np.concatenate(parts, axis=2)
-        if not np.isfinite(shapes).all():
-            raise InputError(f"body '{self.name}': its stress modes have values that are not finite; reduce it again")
-        stress = (shapes.reshape(-1, shapes.shape[2]) @ factors).reshape(len(rows), 6, -1)
-        return np.asarray(stress + self._initial(rows)[:, :, None])
+        """Stress (rows, 6, times) for q and ζ (L, times). Raises InputError for stress modes that are not finite."""
+        found = np.repeat(self._initial(rows)[:, :, None], factors.shape[1], axis=2)
+        pairs = zip(self._pieces, self._loads)
+        ends = np.cumsum([0, *(piece.elastic.shape[1] + loads.factors.shape[1] for piece, loads in pairs)])
+        for k, on, own in self._by_piece(rows):
+            modes = self._pieces[k].modes
+            shapes = np.concatenate([np.asarray(_taken(part, own), float) for part in (modes.modes, modes.correction)], axis=2)
+            if not np.isfinite(shapes).all():
+                raise InputError(f"body '{self.name}': its stress modes have values that are not finite; reduce it again")
+            stress = shapes.reshape(-1, shapes.shape[2]) @ factors[ends[k] : ends[k + 1]]
+            found[on] += stress.reshape(len(own), 6, -1) / self._sharing[rows[on], None, None]
+        return found
 
     def _initial(self, rows: IntArray) -> FloatArray:
-        return np.zeros((len(rows), 6)) if self._modes.initial is None else self._modes.initial[rows]
+        found = np.zeros((len(rows), 6))
+        for k, on, own in self._by_piece(rows):
+            initial = self._pieces[k].modes.initial
+            if initial is not None:
+                found[on] += initial[own] / self._sharing[rows[on], None]
+        return found
 
     def _nodal(self, t: FloatArray, rows: IntArray, stress: FloatArray) -> NodalStress:
-        compliance = self._modes.compliance[self._modes.material[rows]]
-        plies = self._modes.plies
+        compliance = np.zeros((len(rows), 6, 6))
+        for k, on, own in self._by_piece(rows):
+            modes = self._pieces[k].modes
+            compliance[on] = modes.compliance[modes.material[own]]
+        plies = self._plies
         laminated = plies is not None and bool(np.isin(rows, [plies.bottom, plies.top]).any())
         return NodalStress(t, self.node_ids[rows], self.positions[rows], stress, compliance, laminated)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flexmbs.results.bodies import flexible_bodies
 from flexmbs.results.hot_spots import HotSpot, HotSpots
 from flexmbs.results.stress_values import FloatArray
 
@@ -36,7 +37,7 @@ def stress_reports(solution: SolutionData) -> list[StressReport]:
 
 def stressed_bodies(solution: SolutionData) -> tuple[str, ...]:
     """Names of the bodies that have stress modes."""
-    return tuple(name for name, data in solution.compiled.data.items() if data.stress is not None and data.surface is not None)
+    return tuple(name for name in flexible_bodies(solution) if solution.body(name).has_stress)
 
 
 def _report(solution: SolutionData, name: str) -> StressReport:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.forces.force import BetweenFrames
 from flexmbs.model.relations.relation import FunctionRows, Relation
 from flexmbs.results.between_outputs import rotation_vectors
+from flexmbs.results.bodies import data_of, flexible_bodies
 from flexmbs.results.drive_jumps import disturbed, jump_check
 from flexmbs.results.impact_steps import between_impacts
 from flexmbs.results.stress_summary import most_used, stress_numbers, stressed_bodies, worst_ply
@@ -55,7 +56,7 @@ def checks(solution: SolutionData) -> list[Check]:
             Check("Unseen contacts", FAIL, f"{unseen} closed and opened within one step, without contact force: see the notes")
         )
     found += [check for name in solution.compiled.model.forces if (check := _rotation_between(solution, name))]
-    found += [check for name, data in solution.compiled.data.items() if (check := _deflection(solution, name, data))]
+    found += [check for name in flexible_bodies(solution) if (check := _deflection(solution, name))]
     limits = (limit(solution, name) for name in stressed_bodies(solution) for limit in (_yielding, _failing))
     return found + [check for check in limits if check]
 
@@ -90,12 +91,6 @@ def _uncounted(solution: SolutionData) -> list[str]:
     """User constraints that depend on time: their work is not in the balance."""
     relations = ((name, joint.row()) for name, joint in solution.model.joints.items() if isinstance(joint, Relation))
     return [name for name, row in relations if isinstance(row, FunctionRows) and row.rheonomic]
-
-
-def body_mass(solution: SolutionData, name: str) -> float:
-    """Mass (kg) of a body, zero if it has none."""
-    data = solution.compiled.data.get(name)
-    return float(data.mass if data is not None else getattr(solution.compiled.model.bodies[name], "mass", 0.0))
 
 
 def _drifts(solution: SolutionData) -> list[Check]:
@@ -192,23 +187,50 @@ def _steps(solution: SolutionData) -> Check:
     return Check("Steps", PASS if share <= REJECTED else WARN, f"{steps} steps, {rejected} rejected ({100 * share:.0f} %)")
 
 
-def _deflection(solution: SolutionData, name: str, data: FlexibleBodyData) -> Check | None:
-    """Largest elastic displacement over the body's size, largest elastic rotation of a frame, with the time."""
-    if data.nf == 0:
+class _Deflected(NamedTuple):
+    """Largest elastic displacement over the size of a body or piece and rotation of its frames [rad], with what they are by their
+    limits at the worst output, that output, and the displacement [m]."""
+
+    displacement: float
+    rotation: float
+    share: float
+    output: int
+    metres: float
+
+
+def _deflection(solution: SolutionData, name: str) -> Check | None:
+    """Largest elastic displacement over the body's size, largest elastic rotation of a frame, with the time; of a divided body
+    those of the piece that is the nearest to its limits."""
+    pieces = [
+        _deflected(solution, piece, data)
+        for piece, data in zip(solution.compiled.pieces_of(name), data_of(solution, name))
+        if data.nf
+    ]
+    if not pieces:
         return None
-    body = solution.body(name)
-    pick = np.unique(np.linspace(0, len(solution.t) - 1, min(len(solution.t), MOST_TIMES)).astype(int))
-    size, displacement = _displacements(data, body.elastic[pick])
-    rotation = [np.linalg.norm(body.elastic[pick] @ frame.psi.T, axis=1) for frame in data.frames.values()]
-    turned = np.max(rotation, axis=0) if rotation else np.zeros(len(pick))
-    worst = int(np.argmax(np.maximum(displacement / (DEFLECTION * size), turned / ROTATION)))
-    large = displacement[worst] > DEFLECTION * size or turned[worst] > ROTATION
-    text = f"{1e3 * displacement.max():.3g} mm ({100 * displacement.max() / size:.2g} % of its size), {turned.max():.2g} rad"
-    if not large:
+    k, worst = max(enumerate(pieces, 1), key=lambda each: each[1].share)
+    where = f"piece {k}: " if len(pieces) > 1 else ""
+    text = f"{where}{1e3 * worst.metres:.3g} mm ({100 * worst.displacement:.2g} % of its size), {worst.rotation:.2g} rad"
+    if worst.share <= 1.0:
         return Check(f"Deflection of {name}", PASS, text)
-    text += f"; beyond the linear range at t = {solution.t[pick[worst]]:.4g} s"
-    pieces = _pieces(float(displacement.max() / size), float(turned.max()))
-    return Check(f"Deflection of {name}", WARN, text, f"divide it into {pieces} bodies along its length, as with pp.divide")
+    text += f"; beyond the linear range at t = {solution.t[worst.output]:.4g} s"
+    if len(pieces) > 1:
+        number = max(len(pieces) + 1, int(np.ceil(len(pieces) * worst.share)))
+        return Check(f"Deflection of {name}", WARN, text, f"divide it into {number} pieces instead of {len(pieces)}")
+    number = _pieces(worst.displacement, worst.rotation)
+    return Check(f"Deflection of {name}", WARN, text, f"divide it into {number} pieces along its length, with pp.divide")
+
+
+def _deflected(solution: SolutionData, name: str, data: FlexibleBodyData) -> _Deflected:
+    elastic = solution.elastic(name)
+    pick = np.unique(np.linspace(0, len(solution.t) - 1, min(len(solution.t), MOST_TIMES)).astype(int))
+    size, displacement = _displacements(data, elastic[pick])
+    rotation = [np.linalg.norm(elastic[pick] @ frame.psi.T, axis=1) for frame in data.frames.values()]
+    turned = np.max(rotation, axis=0) if rotation else np.zeros(len(pick))
+    shares = np.maximum(displacement / (DEFLECTION * size), turned / ROTATION)
+    k = int(np.argmax(shares))
+    largest = float(displacement.max())
+    return _Deflected(largest / size, float(turned.max()), float(shares[k]), int(pick[k]), largest)
 
 
 def _pieces(displacement: float, rotation: float) -> int:
@@ -284,10 +306,3 @@ def _joint_numbers(solution: SolutionData, name: str) -> dict[str, Any]:
     joint, calm = solution.joint(name), between_impacts(solution)
     force, torque = (float(np.linalg.norm(part[calm], axis=1).max()) for part in (joint.force, joint.torque))
     return {"largest_force": force, "largest_torque": torque, "unique": joint.unique}
-
-
-def elastic_frames(solution: SolutionData, name: str) -> dict[str, FloatArray]:
-    """Elastic displacement (nt, 3) of the frames of a flexible body that move with its modes, in body axes."""
-    data, body = solution.compiled.data[name], solution.body(name)
-    moving = {frame: place.phi for frame, place in data.frames.items() if np.abs(place.phi).max(initial=0.0) > 1e-9}
-    return {frame: np.asarray(body.elastic @ phi.T) for frame, phi in moving.items()}

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body.parts import Surface
 from flexmbs.system.trajectory import Impact
 
 if TYPE_CHECKING:
+    from flexmbs.results.deformation import Deformation
     from flexmbs.results.stress import StressView
 
 FloatArray = NDArray[np.float64]
@@ -45,7 +45,10 @@ class FrameView:
 
 @dataclass(frozen=True, eq=False)
 class BodyView:
-    """Motion of a body frame in world axes as of a `FrameView`, with the elastic coordinates (nt, nf) and their rates; stress."""
+    """Motion of a body frame in world axes as of a `FrameView`, with the elastic coordinates (nt, nf) and their rates; stress.
+
+    A divided body has the frame of its first piece, that of its reference, and the elastic coordinates of all pieces.
+    """
 
     name: str
     t: FloatArray
@@ -58,19 +61,25 @@ class BodyView:
     elastic: FloatArray
     elastic_rate: FloatArray
     _stress: "StressView | None" = field(default=None, repr=False)
-    _surface: Surface | None = field(default=None, repr=False)
+    _deformation: "Deformation | None" = field(default=None, repr=False)
 
     def displacement(self, nodes: int | Iterable[int]) -> FloatArray:
-        """Elastic displacement φ q (nt, m, 3) of nodes (numbers in the mesh) in body axes, m. Raises InputError."""
-        if self._surface is None:
+        """Displacement u (nt, m, 3) of nodes (numbers in the mesh) relative to the undeformed body, in body axes, m: φ q, or of a
+        divided body that with its pieces. Raises InputError."""
+        if self._deformation is None:
             raise InputError(f"body '{self.name}' has no nodes: it is rigid, or its file has no surface")
+        ids = self._deformation.surface.node_ids
         wanted = np.atleast_1d(np.asarray(nodes, np.int64)).ravel()
-        missing = wanted[~np.isin(wanted, self._surface.node_ids)]
+        missing = wanted[~np.isin(wanted, ids)]
         if len(missing):
             raise InputError(f"node {missing[0]} is not in the mesh of body '{self.name}'")
-        order = np.argsort(self._surface.node_ids)
-        rows = order[np.searchsorted(self._surface.node_ids, wanted, sorter=order)]
-        return np.asarray(np.einsum("nak,tk->tna", self._surface.phi[rows], self.elastic))
+        order = np.argsort(ids)
+        return self._deformation.displacement(order[np.searchsorted(ids, wanted, sorter=order)], slice(None))
+
+    @property
+    def has_stress(self) -> bool:
+        """Whether the body has stress modes."""
+        return self._stress is not None
 
     @property
     def stress(self) -> "StressView":

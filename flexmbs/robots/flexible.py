@@ -12,6 +12,7 @@ from scipy.spatial.transform import Rotation
 from flexmbs.api.model import Model
 from flexmbs.declaration import Declaration, close_names, shown
 from flexmbs.errors import InputError, ModelWarning
+from flexmbs.flexible_body.divided import DividedBodyData
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.bodies import FlexibleBody, RigidBody
 from flexmbs.model.fields import Nonnegative
@@ -31,8 +32,8 @@ Constant = tuple[np.ndarray, np.ndarray]  # rotation (3, 3) and displacement (3,
 class FlexibleLink(Declaration):
     """A flexible body instead of a rigid link.
 
-    body: `FlexibleBodyData`, or the path of its file.  frames: joint, or frame of the link such as "tool" → interface of
-    the body; by default the interface of the same name.  pose: of the body's axes in the link's frame, undeformed.
+    body: `FlexibleBodyData` or `DividedBodyData`, or the path of its file.  frames: joint, or frame of the link such as "tool" →
+    interface of the body; by default the interface of the same name.  pose: of the body's axes in the link's frame, undeformed.
     offset (m): largest distance of a joint from its interface; the connection between them is rigid.
     """
 
@@ -43,7 +44,7 @@ class FlexibleLink(Declaration):
 
     def declared(self, name: str) -> FlexibleBody:
         """The flexible body under the link's name."""
-        if isinstance(self.body, FlexibleBodyData):
+        if isinstance(self.body, (FlexibleBodyData, DividedBodyData)):
             return FlexibleBody(name, data=self.body)
         return FlexibleBody(name, self.body)
 
@@ -95,7 +96,7 @@ class _Replaced:
 
     def __init__(self, name: str, link: FlexibleLink, frames: Mapping[str, Constant]) -> None:
         self.name, self.link, self.frames = name, link, frames
-        self.data = link.declared(name).load()
+        self.data = link.declared(name).whole()
 
     def compare(self, rigid: RigidBody) -> None:
         """A `ModelWarning` if mass or centre of mass differ from those of the rigid link."""

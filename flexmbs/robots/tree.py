@@ -11,6 +11,7 @@ import numpy as np
 
 from flexmbs.api.model import Model
 from flexmbs.errors import InputError
+from flexmbs.flexible_body.divided import DividedBodyData
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.bodies import Body, BodyWithFrames, FlexibleBody, PointMass, RigidBody
 from flexmbs.model.control.tree import Coordinate, Place, Tree, TreeRotors
@@ -35,7 +36,7 @@ def tree_of(model: Model) -> Tree:
         raise InputError(
             f"model '{model.name}': a robot is an open chain or tree; remove {', '.join(shape.cuts)}, which closes a loop"
         )
-    data = {name: body.load() for name, body in model.bodies.items() if isinstance(body, FlexibleBody)}
+    data = {name: body.whole() for name, body in model.bodies.items() if isinstance(body, FlexibleBody)}
     frames = {FrameRef(GROUND): Place(-1, np.eye(3), np.zeros(3))}
     _add_frames(frames, GROUND, _declared(model.frames))
     axes: list[tuple[Coordinate, int, np.ndarray, np.ndarray, Motion]] = []
@@ -126,7 +127,7 @@ def _declared(frames: Mapping[str, Frame]) -> dict[str, tuple[np.ndarray, np.nda
     return {name: (np.array(frame.rotation), np.array(frame.position)) for name, frame in frames.items()}
 
 
-def _frames_of(body: Body, data: Mapping[str, FlexibleBodyData]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+def _frames_of(body: Body, data: Mapping[str, FlexibleBodyData | DividedBodyData]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     if isinstance(body, BodyWithFrames):
         return _declared(body.frames)
     return {name: (frame.R, frame.x) for name, frame in data[body.name].frames.items()}
@@ -137,7 +138,7 @@ def _add_frames(frames: dict[FrameRef, Place], body: str, own: Mapping[str, tupl
         frames[FrameRef(body, name)] = frames[FrameRef(body)].then(R, x)
 
 
-def _inertia(body: Body, data: Mapping[str, FlexibleBodyData]) -> _Inertia:
+def _inertia(body: Body, data: Mapping[str, FlexibleBodyData | DividedBodyData]) -> _Inertia:
     match body:
         case RigidBody():
             com = np.array(body.com)

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from flexmbs.algebra.so3 import euler_parameters
 from flexmbs.model.frames import GROUND, FrameRef
 from flexmbs.player.arrays import Buffer
-from flexmbs.player.body_scene import FORMAT, Show, body_scene, mark_tables
+from flexmbs.player.body_scene import FORMAT, HasSurface, Show, body_scene, mark_tables
 from flexmbs.player.fields import Field, Mark, stored_fields
 from flexmbs.player.solids import Solid, require_solids
 from flexmbs.player.surface import Skin
+from flexmbs.results.bodies import frame_at_rest
 from flexmbs.scene.arrows import arrows_of, touches_of
 from flexmbs.scene.bounds import Bounds, bounds, places
 from flexmbs.scene.instants import sampled, turn_note
@@ -70,7 +71,7 @@ def touching_of(solution: SolutionData, name: str) -> list[Shape]:
     found = []
     for ref, shape in touching_shapes(solution.model):
         if ref.body == name:
-            x, R = frame_of(solution, ref)
+            x, R = frame_at_rest(solution, ref)
             points = {key: (x + R @ np.asarray(shape[key])).tolist() for key in ("at", "from", "to") if key in shape}
             found.append(shape | points)
     return found
@@ -87,7 +88,7 @@ class _Writer:
         self.skins: dict[str, Skin] = {}
         self.names = list(solution.bodies)
         self.motion = {name: self.shown.body(name) for name in self.names}
-        self.used = [ref for ref in solution.compiled.frames if ref.frame or ref in _attached(solution)]
+        self.used = _used(solution)
         self.numbers = {str(ref): k for k, ref in enumerate(self.used)}
 
     def table(self) -> dict[str, Any]:
@@ -142,13 +143,13 @@ class _Writer:
     def _marks(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
         for name, marks in self.extras.marks.items():
-            surface = self.shown.compiled.data[name].surface
-            if name in self.skins and surface is not None:
-                found += mark_tables(self.names.index(name), marks, surface, self.skins[name])
+            if name in self.skins and (shape := self.shown.shape(name)) is not None:
+                found += mark_tables(self.names.index(name), marks, shape.surface, self.skins[name])
         return found
 
     def _alone(self, each: Alone) -> dict[str, Any]:
-        data = self.shown.compiled.data[each.body]
+        data: HasSurface | None = self.shown.compiled.data.get(each.body) or self.shown.shape(each.body)
+        assert data is not None
         return body_scene(self.buffer, data, self.skins[each.body], each.show, each.fields, each.marks)
 
     def _scenery(self, points: dict[str, FloatArray], box: Bounds) -> list[Solid]:
@@ -156,7 +157,7 @@ class _Writer:
         if given := [each for each in self.solids if each.body == GROUND]:
             return given
         refs = {ref for joint in self.shown.model.joints.values() for ref in (joint.parent, joint.child) if ref.body == GROUND}
-        feet = np.array([frame_of(self.shown, ref)[0] for ref in self.used if ref in refs]).reshape(-1, 3)
+        feet = np.array([frame_at_rest(self.shown, ref)[0] for ref in self.used if ref in refs]).reshape(-1, 3)
         return stands(feet, places(self.shown, points).reshape(-1, 3), box)
 
     def _points(self, factors: dict[str, dict[str, Any]]) -> dict[str, FloatArray]:
@@ -165,9 +166,9 @@ class _Writer:
         for name in self.names:
             places = self._places(name)
             if name in factors:
-                surface = self.shown.compiled.data[name].surface
-                assert surface is not None
-                places = np.vstack([places, surface.nodes[np.unique(surface.triangles)][::7]])
+                shape = self.shown.shape(name)
+                assert shape is not None
+                places = np.vstack([places, shape.surface.nodes[np.unique(shape.surface.triangles)][::7]])
             own = [np.asarray(solid.vertices)[::5] for solid in self.solids if solid.body == name]
             found[name] = np.vstack([np.zeros((1, 3)), places, *own])
         return found
@@ -179,7 +180,7 @@ class _Writer:
 
     def _rest(self, ref: FrameRef) -> list[float]:
         """Undeformed pose in the body: position, quaternion."""
-        x, R = frame_of(self.shown, ref)
+        x, R = frame_at_rest(self.shown, ref)
         return [*x.tolist(), *euler_parameters(R).tolist()]
 
     def _body(self, name: str, factors: dict[str, Any], size: float) -> dict[str, Any]:
@@ -256,9 +257,7 @@ class _Writer:
     def _chain(self) -> list[list[int]]:
         """(body, frame on its parent, frame on it) from the ground outwards: exaggerated deformation moves what follows. −1: no
         frame, of bodies without joints."""
-        shape = self.shown.compiled.topology
-        if shape.coordinates != "joint":
-            shape = topology(self.shown.model, "joint")
+        shape = topology(self.shown.model, "joint")
         return [
             [self.names.index(p.body), self.numbers.get(str(p.frame_p), -1), self.numbers.get(str(p.frame_c), -1)]
             if p.joint is not None else [self.names.index(p.body), -1, -1]
@@ -266,10 +265,10 @@ class _Writer:
         ]  # fmt: skip
 
 
-def frame_of(solution: SolutionData, ref: FrameRef) -> tuple[FloatArray, FloatArray]:
-    """Undeformed position and axes of a frame in its body."""
-    frames, number = solution.compiled.system.frames, solution.compiled.frames[FrameRef(ref.body, ref.frame)]
-    return frames.x[number], frames.R[number].reshape(3, 3)
+def _used(solution: SolutionData) -> list[FrameRef]:
+    """Frames of bodies and of the ground, and body frames that are attached."""
+    known, attached = {GROUND, *solution.bodies}, _attached(solution)
+    return [ref for ref in solution.compiled.frames if ref.body in known and (ref.frame or ref in attached)]
 
 
 def _attached(solution: SolutionData) -> set[FrameRef]:

@@ -13,6 +13,8 @@ from flexmbs.flexible_body.stress import von_mises
 from flexmbs.player.arrays import Buffer
 from flexmbs.player.decomposition import Reduced, decomposed
 from flexmbs.player.surface import Skin, has_triangles, stored_skin
+from flexmbs.results.bodies import flexible_bodies
+from flexmbs.results.deformation import Deformation
 
 if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
@@ -32,21 +34,23 @@ class Fields(NamedTuple):
 
 
 class Part(NamedTuple):
-    """One surface and the bodies that have it."""
+    """One surface and the bodies that have it; data: of a body in one piece, which several bodies may have."""
 
-    data: FlexibleBodyData
+    shape: Deformation
+    data: FlexibleBodyData | None
     bodies: list[str]
 
 
 def parts_of(solution: SolutionData) -> list[Part]:
     """Flexible bodies with triangles, those of the same data together."""
     parts: list[Part] = []
-    for name, data in solution.compiled.data.items():
-        if not has_triangles(data.surface):
+    for name in flexible_bodies(solution):
+        shape, data = solution.shape(name), solution.compiled.data.get(name)
+        if shape is None or not has_triangles(shape.surface):
             continue
-        same = next((part for part in parts if _alike(part.data, data)), None)
+        same = next((part for part in parts if data and part.data and _alike(part.data, data)), None)
         if same is None:
-            parts.append(Part(data, [name]))
+            parts.append(Part(shape, data, [name]))
         else:
             same.bodies.append(name)
     return parts
@@ -63,12 +67,11 @@ class Added(NamedTuple):
 
 def add_part(buffer: Buffer, solution: SolutionData, part: Part) -> Added:
     """The surface with its shapes of displacement and stress."""
-    surface = part.data.surface
-    assert surface is not None
-    skin = stored_skin(buffer, surface)
+    skin = stored_skin(buffer, part.shape.surface)
     notes = [f"surface of {', '.join(part.bodies)}: {note}" for note in skin.notes]
-    elastic = np.concatenate([solution.body(name).elastic for name in part.bodies]).T
-    moved = decomposed(surface.phi[skin.rows].reshape(-1, elastic.shape[0]), elastic, DISPLACEMENT)
+    shapes = [part.shape, *(solution.shape(name) for name in part.bodies[1:])]
+    parts = [shape.factored(skin.rows, slice(None)) for shape in shapes if shape is not None]
+    moved = decomposed(parts[0][0], np.concatenate([own for _, own in parts], axis=1), DISPLACEMENT)
     table = skin.table | {"shapes": _shapes(buffer, moved, DISPLACEMENT, 3)}
     factors = _factors(buffer, moved, part.bodies, "factors")
     largest = _largest(moved, lambda u: np.linalg.norm(u, axis=-1), 3)
@@ -99,10 +102,9 @@ def _alike(a: FlexibleBodyData, b: FlexibleBodyData) -> bool:
 
 def _stress(solution: SolutionData, part: Part, rows: IntArray) -> tuple[Reduced | None, list[str]]:
     """The stress at the vertices; None without stress modes there. Of a node shared by materials that of the first."""
-    stress = part.data.stress
-    if stress is None:
+    if not solution.body(part.bodies[0]).has_stress:
         return None, []
-    place = _rows_of_stress(stress.rows, rows)
+    place = _rows_of_stress(solution.body(part.bodies[0]).stress.rows, rows)
     if place is None:
         return None, [f"stress of {', '.join(part.bodies)}: not known on its whole surface, not shown"]
     try:

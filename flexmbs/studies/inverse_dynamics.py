@@ -64,7 +64,7 @@ def inverse_dynamics(motion: Solution | HasState, *, actuators: str | Sequence[s
         arguments.require_no_samplers(compiled.model, "inverse_dynamics")
     drives = () if names else tuple(compiled.model.drives)
     if not names and not drives:
-        closed = compile_model(compiled.model, "joint").topology.cuts
+        closed = compile_model(compiled.declared, "joint").topology.cuts
         if closed or compiled.model.couplings:
             what = "closed loops" if closed else "couplings"
             raise InputError(f"actuators: the model has {what} and no drives; name the actuated joints")

@@ -79,7 +79,7 @@ def frame_number(compiled: Compiled, frame: str | FrameRef) -> int:
     except ValueError as error:
         raise InputError(f"frame: {error}") from None
     if ref not in compiled.frames:
-        raise InputError(f"frame '{ref}' is not in the model; {close_names(str(ref), map(str, compiled.frames))}")
+        raise InputError(f"frame '{ref}' is not in the model; {close_names(str(ref), compiled.frame_names)}")
     return compiled.frames[ref]
 
 

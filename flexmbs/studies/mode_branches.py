@@ -246,7 +246,7 @@ def _linear(made: Made, *, steady: bool) -> Linearization:
         return linearize(made, at=statics(made, steady=steady))
     if not hasattr(made, "state"):
         raise InputError(f"model: the function gave {shown(made)}; it must give a model, a state or a linearization")
-    return linearize(made.state.compiled.model, at=made)  # type: ignore[arg-type]
+    return linearize(made.state.compiled.declared, at=made)  # type: ignore[arg-type]
 
 
 def _kept(eigenvalue: ComplexArray, modes: int | None) -> np.ndarray:

@@ -25,6 +25,7 @@ from flexmbs.errors import FlexmbsError, InputError
 from flexmbs.files.output import made_folder
 from flexmbs.files.paths import file_path
 from flexmbs.files.reserve import locked_by
+from flexmbs.flexible_body.divided import DividedBodyData
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.function_code import code_digest, files_named
@@ -34,6 +35,7 @@ from flexmbs.studies.record_of_inputs import sources
 
 PREFIX = "parts"
 MOST_KEPT = 32  # bodies in memory
+Body: TypeAlias = FlexibleBodyData | DividedBodyData
 Place: TypeAlias = dict[str, Any]  # file or data of a body
 
 
@@ -50,7 +52,7 @@ class Part(Protocol):
     def digest(self) -> str:
         """SHA-256 of all that the body follows from. Raises `InputError`."""
 
-    def reduce(self) -> FlexibleBodyData:
+    def body(self) -> Body:
         """The body. Raises `InputError`, `SolverError`."""
 
 
@@ -58,7 +60,7 @@ class Part(Protocol):
 class FunctionPart:
     """A function that returns a flexible body, with values of its arguments; the content of files that it names counts too."""
 
-    build: Callable[..., FlexibleBodyData]
+    build: Callable[..., Body]
     values: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def numbers(self) -> dict[str, float]:
@@ -78,9 +80,9 @@ class FunctionPart:
         text = json.dumps([sources(), code_digest(self.build), dict(self.values), files], sort_keys=True, default=repr)
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def reduce(self) -> FlexibleBodyData:
+    def body(self) -> Body:
         data = self.build(**self.values)
-        if not isinstance(data, FlexibleBodyData):
+        if not isinstance(data, (FlexibleBodyData, DividedBodyData)):
             raise InputError(f"the function gave {shown(data)}; it must give a flexible body, as preprocess.reduce does")
         return data
 
@@ -111,7 +113,7 @@ class BodiesInFolder(Bodies):
         if not path.exists():
             with locked_by(path.with_suffix(".lock"), path, wait=True):
                 if not path.exists():
-                    part.reduce().save(path)
+                    part.body().save(path)
         return {"file": str(path), "data": None}
 
 
@@ -119,7 +121,7 @@ class BodiesInMemory(Bodies):
     """The last bodies, of this process."""
 
     def __init__(self) -> None:
-        self.known: OrderedDict[str, FlexibleBodyData] = OrderedDict()
+        self.known: OrderedDict[str, Body] = OrderedDict()
         self.lock, self.locks = threading.Lock(), dict[str, threading.Lock]()
 
     def __reduce__(self) -> tuple[type[BodiesInMemory], tuple[()]]:
@@ -130,7 +132,7 @@ class BodiesInMemory(Bodies):
         with self.lock:
             alone = self.locks.setdefault(digest, threading.Lock())
         with alone:
-            data = self.known.get(digest) or part.reduce()
+            data = self.known.get(digest) or part.body()
         with self.lock:
             self.known[digest] = data
             self.known.move_to_end(digest)
@@ -179,7 +181,7 @@ class ModelWithParts(ModelSource):
     def __init__(
         self,
         model: Model | Callable[..., Model] | str | os.PathLike[str],
-        parts: Mapping[str, Part | Callable[..., FlexibleBodyData]],
+        parts: Mapping[str, Part | Callable[..., Body]],
         *,
         folder: str | os.PathLike[str] | None = None,
     ) -> None:

@@ -98,7 +98,7 @@ def notes_of(ready: Prepared, good: Trajectory) -> list[str]:
     return [
         *([f"integrator: '{ready.method.name}', {chosen['why']}, by default"] if chosen.get("why") else []),
         *ready.warned,
-        *(redundancy_text(ready.model, name, rows) for name, rows in ready.redundant),
+        *(redundancy_text(compiled.model, name, rows) for name, rows in ready.redundant),
         *(f"assembly moved {m}" for m in ready.moved),
         *([str(ready.singular)] if ready.singular else []),
         *_notes_of_run(ready.run, ready.form),

@@ -3,8 +3,9 @@
 ``compile_model`` returns the records with what is needed to go back: names, topology, and the user functions kept alive.
 """
 
+import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from flexmbs.algebra.blocks import Elimination
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.bodies import FlexibleBody
+from flexmbs.model.divided import Pieces, in_pieces
 from flexmbs.model.frames import GROUND, FrameRef
 from flexmbs.model.model import ModelData
 from flexmbs.model.motions import Motion, Prescribed
@@ -35,7 +37,9 @@ from flexmbs.system.topology import Topology, topology
 class Compiled:
     """A model ready to run: records, names, and user functions kept alive."""
 
+    declared: ModelData  # as the user sees it; that of the records has divided bodies in pieces
     model: ModelData
+    pieces: Mapping[str, Pieces]  # of divided bodies, by their names
     topology: Topology
     system: System
     data: dict[str, FlexibleBodyData]
@@ -49,6 +53,25 @@ class Compiled:
     @property
     def bodies(self) -> tuple[str, ...]:
         return self.topology.bodies
+
+    @property
+    def frame_names(self) -> list[str]:
+        """Names ``body/frame`` of all frames and bodies as declared."""
+        pieces = {piece for own in self.pieces.values() for piece in own.names}
+        return [str(ref) for ref in self.frames if ref.body not in pieces]
+
+    def pieces_of(self, body: str) -> tuple[str, ...]:
+        """Names of the bodies of the equations that a declared body is: its pieces, or itself."""
+        return self.pieces[body].names if body in self.pieces else (body,)
+
+    def whole_of(self, piece: str) -> str:
+        """The declared body to which a body of the equations belongs."""
+        return next((body for body, own in self.pieces.items() if piece in own.names), piece)
+
+    def modes_at(self, body: str) -> tuple[int, ...]:
+        """Number of the first elastic coordinate of each piece of a declared body among all of the body."""
+        sizes = [self.data[piece].nf if piece in self.data else 0 for piece in self.pieces_of(body)]
+        return tuple(itertools.accumulate(sizes[:-1], initial=0))
 
     @property
     def n_constraints(self) -> int:
@@ -73,9 +96,10 @@ class Compiled:
 
 def compile_model(model: ModelData, coordinates: str = "joint") -> Compiled:
     """Flat records of a model under ``coordinates`` ("joint", "absolute" or "rheonomic"). Raises `InputError`."""
+    declared, (model, pieces, same) = model, in_pieces(model)
     shape = topology(model, coordinates)
     data = {name: body.load() for name, body in model.bodies.items() if isinstance(body, FlexibleBody)}
-    frames = FrameTable(model, shape, data)
+    frames = FrameTable(model, shape, data, same)
     joints, joint_numbers = _joints(model, shape)
     tree, nq, ns = _tree(shape, data, frames, joint_numbers)
     callbacks = Callbacks()
@@ -98,7 +122,9 @@ def compile_model(model: ModelData, coordinates: str = "joint") -> Compiled:
         layout=np.array([len(shape.tree), nq, ns, nc, len(states)], np.int64),
     )  # fmt: skip
     return Compiled(
+        declared,
         model,
+        pieces,
         shape,
         frozen(system),
         data,

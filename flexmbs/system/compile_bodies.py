@@ -1,5 +1,7 @@
 """Bodies and frames → flat records."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from flexmbs.errors import InputError
@@ -84,15 +86,18 @@ def _damping(body: FlexibleBody, d: FlexibleBodyData) -> np.ndarray:
 
 
 class FrameTable:
-    """All frames of the bodies and the ground, numbered."""
+    """All frames of the bodies and the ground, numbered; ``same``: other references to some of them."""
 
-    def __init__(self, model: ModelData, shape: Topology, data: dict[str, FlexibleBodyData]) -> None:
+    def __init__(
+        self, model: ModelData, shape: Topology, data: dict[str, FlexibleBodyData], same: Mapping[FrameRef, FrameRef]
+    ) -> None:  # fmt: skip
         self.model, self.data = model, data
         self.bodies = {GROUND: -1} | {name: i for i, name in enumerate(shape.bodies)}
         refs = [FrameRef(name) for name in self.bodies] + [
             FrameRef(name, frame) for name in self.bodies for frame in self.known(name)
         ]
-        self.numbers = {ref: m for m, ref in enumerate(refs)}
+        self.own = {ref: m for m, ref in enumerate(refs)}
+        self.numbers = self.own | {ref: self.own[other] for ref, other in same.items()}
 
     def known(self, body: str) -> tuple[str, ...]:
         """Names of the frames of a body."""
@@ -113,12 +118,12 @@ class FrameTable:
 
     def record(self, tree: Tree) -> Frames:
         """Flat record of all frames."""
-        n, F = len(self.numbers), max((d.nf for d in self.data.values()), default=0)
+        n, F = len(self.own), max((d.nf for d in self.data.values()), default=0)
         z = np.zeros
         integers = {name: z(n, np.int64) for name in Frames._fields[:6]}
         frames = Frames(**integers, x=z((n, 3)), R=z((n, 9)), shape=z((n, 6, F)), second=z((0, F, 6 * F)))
         second: list[np.ndarray] = []
-        for ref, m in self.numbers.items():
+        for ref, m in self.own.items():
             i = self.bodies[ref.body]
             frames.body[m], frames.second_at[m] = i, -1
             if i >= 0:

@@ -14,12 +14,15 @@ def velocity_names(compiled: Compiled) -> tuple[str, ...]:
     """A name for each velocity in s, by joint and body.
 
     ``crank.0``, ``hip.0``, ``hip.1``: degrees of freedom of a joint as declared, with the index that a drive uses for them;
-    ``rod.vx`` … ``rod.wz``: translations and rotations of a body without a primary joint; ``rod.mode1``: elastic coordinates.
+    ``rod.vx`` … ``rod.wz``: translations and rotations of a body without a primary joint; ``rod.mode1``: elastic coordinates, of
+    a divided body those of all its pieces, one after the other.
     """
+    modes = {piece: (body, at) for body, own in compiled.pieces.items() for piece, at in zip(own.names, compiled.modes_at(body))}
     names: list[str] = []
     for primary, row in zip(compiled.topology.tree, rows_of(compiled.system.tree)):
         names += _of_joint(primary, int(row.nv))
-        names += [f"{primary.body}.mode{k + 1}" for k in range(int(row.nf))]
+        body, at = modes.get(primary.body, (primary.body, 0))
+        names += [f"{body}.mode{at + k + 1}" for k in range(int(row.nf))]
     return tuple(names)
 
 

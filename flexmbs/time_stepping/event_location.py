@@ -29,7 +29,7 @@ def _row(compiled: Compiled, event: Event) -> tuple[int, int, int]:
         assert event.frame is not None
         if event.frame not in compiled.frames:
             raise InputError(
-                f"{event.item}.frame: no frame '{event.frame}'; {close_names(str(event.frame), map(str, compiled.frames))}"
+                f"{event.item}.frame: no frame '{event.frame}'; {close_names(str(event.frame), compiled.frame_names)}"
             )
         return (COMPONENT if event.function is None else FUNCTION), compiled.frames[event.frame], event.axis
     if event.joint not in compiled.places:

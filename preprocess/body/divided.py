@@ -63,8 +63,8 @@ def reduce_divided(
     >>> pieces = pp.divide(pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pieces=2)
     >>> steel, ends = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0), {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
     >>> bar = pp.reduce_divided(pieces, steel, interfaces=ends, reference="root")
-    >>> bar.frames, [list(piece.frames) for piece in bar.pieces], round(bar.mass, 6)
-    (('root', 'tip'), [['root', 'cut 1'], ['tip', 'cut 1']], 1.256)
+    >>> list(bar.frames), [list(piece.frames) for piece in bar.pieces], round(bar.mass, 6)
+    (['root', 'tip'], [['root', 'cut 1'], ['tip', 'cut 1']], 1.256)
     """
     if cuts not in CUTS:
         raise InputError(f"cuts: is {shown(cuts)}; give one of: {', '.join(CUTS)}")
@@ -98,8 +98,8 @@ class _Planned(NamedTuple):
 
 def _models(pieces: Any, material: Materials | None) -> list[FEModel]:
     """Finite-element models of the pieces, each with the materials of its element sets. Raises InputError."""
-    if not isinstance(pieces, Sequence) or len(pieces) < 2:
-        raise InputError("pieces: give two meshes or more, from pp.divide")
+    if not isinstance(pieces, Sequence) or not pieces:
+        raise InputError("pieces: give meshes, from pp.divide")
     for piece in pieces:
         instance(piece, (Mesh, FEModel), "pieces", "meshes from pp.divide")
     meshes = [piece for piece in pieces if isinstance(piece, Mesh)]

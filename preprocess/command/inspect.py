@@ -24,7 +24,7 @@ HDF5 = b"\x89HDF\r\n\x1a\n"
 def inspect(path: Path, *, unit: str | None, as_json: bool) -> int:
     """Print the content of a flexible body, a mesh or a file of another program; exit code 0 if all checks hold, else 2. Raises
     InputError."""
-    from flexmbs.flexible_body.divided import DividedBodyData, frames_in_file
+    from flexmbs.flexible_body.divided import DividedBodyData, is_divided
     from flexmbs.flexible_body.record import FlexibleBodyData
     from preprocess.formats.importers import FORMATS, read
     from preprocess.mesh_files.readers import READERS
@@ -32,7 +32,7 @@ def inspect(path: Path, *, unit: str | None, as_json: bool) -> int:
     suffix, start = path.suffix.lower(), _start(path)
     if suffix in READERS and start != HDF5:
         return _inspect_mesh(path, unit, as_json)
-    if start == HDF5 and frames_in_file(path):
+    if start == HDF5 and is_divided(path):
         return _inspect_pieces(DividedBodyData.load(path), as_json)
     if not any(suffix in importer.suffixes for importer in FORMATS.values()):
         return _inspect_body(FlexibleBodyData.load(path), as_json)

@@ -37,7 +37,7 @@ def divide(
     where a piece has nodes of them. Bodies reduced from the pieces, with the cuts as interfaces, are welded there by `fm.Fixed`
     joints: each deflects little where the part bends far.
 
-    mesh: of the whole part.  pieces: number of them, of equal length.  along: "x", "y", "z" or a direction (3,).
+    mesh: of the whole part.  pieces: number of them, of equal length; 1 leaves it whole.  along: "x", "y", "z" or a direction (3,).
     planes: instead of a number, positions of the planes between them [m], ascending, along the direction from the origin.
     sets: instead, the names of element sets, one for each piece, which share out all elements.
     Raises InputError, also for pieces that touch more than one other at a node, or that are not connected to the others.
@@ -57,11 +57,10 @@ def divide(
     if mesh.declared.connections or mesh.declared.masses:
         raise InputError(f"{mesh.source}: has connections or masses, which a division may cut; declare those of each piece")
     if sets is not None:
-        number = _by_sets(mesh, sets)
-    else:
-        position = mesh.nodes @ _direction(along)
-        number = np.searchsorted(_planes(position, pieces, planes), _centres(mesh, position))
-    return _pieces(mesh, number)
+        return _pieces(mesh, _by_sets(mesh, sets), len(sets))
+    position = mesh.nodes @ _direction(along)
+    between = _planes(position, pieces, planes)
+    return _pieces(mesh, np.searchsorted(between, _centres(mesh, position)), len(between) + 1)
 
 
 def _direction(along: str | ArrayLike) -> Array:
@@ -80,8 +79,8 @@ def _planes(position: Array, pieces: int | None, planes: ArrayLike | None) -> Ar
     low, high = float(position.min()), float(position.max())
     if planes is None:
         count = integer(pieces, "pieces")
-        if not 2 <= count <= MOST:
-            raise InputError(f"pieces: is {count}; give a number from 2 to {MOST}")
+        if not 1 <= count <= MOST:
+            raise InputError(f"pieces: is {count}; give a number from 1 to {MOST}")
         return np.linspace(low, high, count + 1)[1:-1]
     found = np.atleast_1d(floats(planes, "planes"))
     inside = found.ndim == 1 and 0 < len(found) < MOST and (np.diff(found) > 0).all() and low < found[0] and found[-1] < high
@@ -111,18 +110,17 @@ def _by_sets(mesh: Mesh, names: Any) -> Indices:
     return np.asarray(inside.argmax(axis=0))
 
 
-def _pieces(mesh: Mesh, number: Indices) -> tuple[Mesh, ...]:
+def _pieces(mesh: Mesh, number: Indices, count: int) -> tuple[Mesh, ...]:
     """Meshes of the elements of each piece, with the sets of the cuts."""
-    count, ends = int(number.max()) + 1, np.cumsum([len(block.ids) for block in mesh.blocks.values()])
+    ends = np.cumsum([len(block.ids) for block in mesh.blocks.values()])
     of_block = dict(zip(mesh.blocks, np.split(number, ends[:-1])))
     owned = np.zeros((count, len(mesh.nodes)), bool)
     for name, block in mesh.blocks.items():
         for k in range(count):
             owned[k, block.connectivity[of_block[name] == k]] = True
     empty = np.flatnonzero(~owned.any(axis=1))
-    if empty.size or count < 2:
-        which = int(empty[0]) + 1 if empty.size else 2
-        raise InputError(f"divide: piece {which} has no element; use fewer pieces or a finer mesh")
+    if empty.size:
+        raise InputError(f"divide: piece {int(empty[0]) + 1} has no element; use fewer pieces or a finer mesh")
     cuts = _cuts(owned)
     return tuple(_piece(mesh, of_block, k, np.flatnonzero(owned[k]), cuts) for k in range(count))
 
@@ -140,7 +138,7 @@ def _cuts(owned: NDArray[np.bool_]) -> dict[tuple[int, int], Indices]:
             if shared.size:
                 found[i, j] = shared
     touching = {k for pair in found for k in pair}
-    alone = [k + 1 for k in range(len(owned)) if k not in touching]
+    alone = [k + 1 for k in range(len(owned)) if k not in touching and len(owned) > 1]
     if alone:
         raise InputError(f"divide: piece {alone[0]} shares no node with any other; use other planes or sets")
     return found

@@ -13,8 +13,7 @@ from typing import Any
 import flexmbs
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import opened
-from flexmbs.flexible_body.divided import frames_in_file, load_piece
-from flexmbs.flexible_body.record import FlexibleBodyData
+from flexmbs.flexible_body.divided import load_body
 from preprocess.mesh_files.include import included_files
 
 INPUTS = "digest of inputs"  # key of the provenance
@@ -55,8 +54,7 @@ def stored_digest(body: Path) -> str | None:
     if not body.is_file():
         return None
     try:
-        data = load_piece(body, 1) if frames_in_file(body) else FlexibleBodyData.load(body)
-        return str(data.provenance.get(INPUTS, ""))
+        return str(load_body(body).provenance.get(INPUTS, ""))
     except InputError:
         return None
 

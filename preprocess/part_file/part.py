@@ -268,6 +268,10 @@ class Part:
         origin = {"part file": str(self.document.path), INPUTS: self.digest()}
         return replace(data, pieces=tuple(replace(each, provenance={**each.provenance, **origin}) for each in data.pieces))
 
+    def body(self) -> FlexibleBodyData | DividedBodyData:
+        """The flexible body of the part, divided if it has pieces. Raises InputError, SolverError."""
+        return self.reduce() if self.division is None else self.reduce_divided()
+
     def digest(self) -> str:
         """SHA-256 of all inputs, to detect an unchanged part. Raises InputError."""
         beside = () if self.matrices is None else companions(Path(self.matrices.file))

@@ -17,6 +17,7 @@ from scipy.spatial.transform import Rotation
 import flexmbs as fm
 from flexmbs.declaration import Declaration
 from flexmbs.diagnosis.rank import redundant_rows
+from flexmbs.flexible_body.divided import DividedBodyData
 from flexmbs.model.bodies import Body
 from flexmbs.model.check import declaration_report
 from flexmbs.model.check_references import motion_of
@@ -56,9 +57,11 @@ class Drawn(NamedTuple):
 
 def registered() -> list[str]:
     """ "family kind" of everything a model can contain."""
-    return [f"{family.section} {kind}" for family in FAMILIES for kind in family.kinds] + [
-        f"table {each}" for each in INTERPOLATIONS
-    ]
+    return (
+        [f"{family.section} {kind}" for family in FAMILIES for kind in family.kinds]
+        + [f"table {each}" for each in INTERPOLATIONS]
+        + ["body divided"]
+    )
 
 
 def contents(model: fm.Model) -> Counter[str]:
@@ -70,6 +73,8 @@ def contents(model: fm.Model) -> Counter[str]:
             map(_labels, (item, *(part for _, part in parts(item) if isinstance(part, Declaration) and part is not item)))
         )
         found.update(f"table {part.interpolation}" for _, part in parts(item) if isinstance(part, fm.Table))
+        if isinstance(getattr(item, "data", None), DividedBodyData):
+            found["body divided"] += 1
         if isinstance(item, Joint):
             found.update(f"motions {motion.kind}" for motion in item.motions)
     return +Counter({label: count for label, count in found.items() if label})

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from any_functions import Together, together
 from instants import DEPENDENT, Instant, instants, scaled_constraints
-from samples import GRAVITY, JOINTS, OIL, Random, flexible, pose_by_motions, rigid, some_axis, some_frame, some_joint
+from samples import GRAVITY, JOINTS, OIL, Random, divided, flexible, pose_by_motions, rigid, some_axis, some_frame, some_joint
 from scipy.linalg import svdvals
 from scipy.spatial.transform import Rotation
 
 import flexmbs as fm
+from flexmbs.flexible_body.divided import DividedBodyData
 from flexmbs.initial.initial_state import declared_state
 from flexmbs.model.joints import Joint
 from flexmbs.system.compile import compile_model
@@ -25,6 +26,7 @@ from flexmbs.system.topology import topology
 WELL_CONDITIONED = 1e-3  # no singular value of G M^(−1/2) lies between the dependent ones and this part of the largest
 POINT_MASS_JOINTS = ("fixed", "prismatic", "translation", "revolute")  # others leave its rotation free
 TRIES = 200
+DIVIDED = 0.2  # of the flexible bodies
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,7 +107,9 @@ def _body(name: str, rng: Random, *, leaf: bool) -> Any:
     if leaf and choice < 0.5:
         return fm.PointMass(name, mass=rng.uniform(0.5, 2.0), frames={"a": some_frame(rng)})
     if rng.random() < 0.6:
-        return flexible(name, rng, int(rng.integers(1, 4)), stiffened=int(name[1:]) % 2 == 0)
+        body = flexible(name, rng, int(rng.integers(1, 4)), stiffened=int(name[1:]) % 2 == 0)
+        other = np.random.default_rng(rng.bit_generator.state["state"]["state"])  # leaves the numbers to come as they are
+        return divided(body, other) if other.random() < DIVIDED else body
     return rigid(name, rng)
 
 
@@ -170,11 +174,14 @@ def with_frame(model: fm.Model, body: str, name: str, at: tuple[np.ndarray, np.n
 
 def _with_elastic_frame(body: fm.FlexibleBody, name: str, R: np.ndarray, x: np.ndarray, rng: Random) -> fm.FlexibleBody:
     """A frame that moves with the modes and stands at (R, x) of the deformed body: x = x₀ + φ q, R = exp(ψ q) R₀."""
-    q = np.array(body.qf0)
+    pieces = body.data.pieces if isinstance(body.data, DividedBodyData) else (body.data,)
+    q = np.array(body.qf0)[: pieces[0].nf]
     phi, psi = rng.normal(size=(3, len(q))), 0.5 * rng.normal(size=(3, len(q)))
     undeformed = Rotation.from_rotvec(psi @ q).as_matrix().T @ R
     frame = fm.FlexibleFrame(x - phi @ q, undeformed, phi, psi)
-    return dataclasses.replace(body, data=dataclasses.replace(body.data, frames={**body.data.frames, name: frame}))
+    first = dataclasses.replace(pieces[0], frames={**pieces[0].frames, name: frame})
+    data = first if len(pieces) == 1 else dataclasses.replace(body.data, pieces=(first, *pieces[1:]))
+    return dataclasses.replace(body, data=data)
 
 
 def flat(recipe: Recipe, rng: Random) -> fm.Model:

@@ -12,6 +12,7 @@ import flexmbs as fm
 from flexmbs.dynamics.equations import residual
 from flexmbs.dynamics.frames import frame_pose, world_pose
 from flexmbs.dynamics.work import make_work
+from flexmbs.flexible_body.divided import DividedBodyData
 from flexmbs.flexible_body.parts import GeometricStiffness
 from flexmbs.initial.initial_state import InitialState, consistent_state, in_coordinates, settle
 from flexmbs.model.frames import frame_ref
@@ -80,6 +81,25 @@ def flexible(name: str, rng: Random, nf: int = 3, *, stiffened: bool = False) ->
     if stiffened:
         data = dataclasses.replace(data, geometric=nodes.geometric(rng.spawn(1)[0]))
     return fm.FlexibleBody(name, data=data, qf0=tuple(0.05 * rng.normal(size=nf)), qf_dot0=tuple(rng.normal(size=nf)))
+
+
+def divided(body: fm.FlexibleBody, rng: Random) -> fm.FlexibleBody:
+    """The body with a second piece of random shapes, welded at its frame "c", which is the first's "cut"."""
+    other = flexible(body.name, rng, int(rng.integers(1, 4)))
+    first, second = _renamed(body.data, "c", "cut"), _renamed(other.data, "a", "cut")
+    pieces = first, dataclasses.replace(second, frames={name: second.frames[name] for name in ("cut", "c")})
+    given = {key: (*getattr(body, key), *getattr(other, key)) for key in ("qf0", "qf_dot0")}
+    return dataclasses.replace(body, data=DividedBodyData(body.name, pieces), **given)
+
+
+def _renamed(data: fm.FlexibleBodyData, old: str, new: str) -> fm.FlexibleBodyData:
+    """The same with another name of a frame."""
+    names = {name: new if name == old else name for name in data.frames}
+    frames = {names[name]: frame for name, frame in data.frames.items()}
+    geometric = data.geometric and dataclasses.replace(
+        data.geometric, frames={names[name]: K0 for name, K0 in data.geometric.frames.items()}
+    )
+    return dataclasses.replace(data, frames=frames, geometric=geometric)
 
 
 def rigid(name: str, rng: Random) -> fm.RigidBody:

@@ -12,6 +12,7 @@ import flexmbs as fm
 
 KINDS = registered()  # one model for each, whatever else it holds
 TAKEN = 2  # pairs of each model
+DIVIDED = 8  # models with divided bodies, which run under all pairs together
 
 
 def taken(number: int, there: list[Pair]) -> list[Pair]:
@@ -29,6 +30,14 @@ def test_all_agree(number: int) -> None:
     model = any_model(number, KINDS[number]).model
     assert contents(model)[KINDS[number]]
     assert examine(model, lambda there: taken(number, there)).failures == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(DIVIDED))
+def test_divided_bodies_agree_under_every_pair(number: int) -> None:
+    """All formalisms × coordinates × integrators, divided among so many models."""
+    model = any_model(1000 + number, "body divided").model
+    assert examine(model, lambda there: pairs()[number::DIVIDED]).failures == []
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning", "ignore::flexmbs.AuditWarning", "ignore::flexmbs.AssemblyWarning")

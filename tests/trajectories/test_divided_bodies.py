@@ -1,5 +1,7 @@
 """Divided bodies: the model of their pieces, the same numbers as pieces welded by hand, files, frames of one part."""
 
+import dataclasses
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,7 @@ import preprocess as pp
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.divided import DividedBodyData
 from flexmbs.formalisms import FORMALISMS
+from flexmbs.system.names import velocity_names
 
 STEEL = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
 MESH = pp.box_mesh((0.6, 0.02, 0.02), (9, 1, 1))
@@ -52,6 +55,18 @@ def by_hand() -> fm.Model:
     return loaded(model, first["root"], third["tip"])
 
 
+def test_one_piece_is_the_undivided_body(tmp_path: Path) -> None:
+    options = {"interfaces": ENDS, "reference": "root", "method": pp.CraigBampton(modes=2), "estimate": False}
+    pp.reduce_divided(pp.divide(MESH, pieces=1), STEEL, name="boom", **options).save(tmp_path / "one.h5")
+    models = (fm.FlexibleBody("boom", tmp_path / "one.h5"), fm.FlexibleBody("boom", data=pp.reduce(MESH, STEEL, **options)))
+    found, expected = (fm.simulate(swung(body), **SHORT) for body in models)
+    nodes = expected.shape("boom").surface.node_ids
+    for key in ("q", "s", "sd"):
+        assert np.array_equal(getattr(found, key), getattr(expected, key)), key
+    assert np.array_equal(found.body("boom").displacement(nodes), expected.body("boom").displacement(nodes))
+    assert np.array_equal(found.body("boom").stress.envelope.von_mises, expected.body("boom").stress.envelope.von_mises)
+
+
 @pytest.mark.parametrize("formalism", FORMALISMS)
 def test_a_divided_body_is_its_pieces_welded_by_hand(formalism: str, file: Path) -> None:
     method = "dormand-prince" if formalism in EXPLICIT else "generalized-alpha"
@@ -61,31 +76,31 @@ def test_a_divided_body_is_its_pieces_welded_by_hand(formalism: str, file: Path)
         assert np.array_equal(getattr(found, key), getattr(expected, key)), key
     assert np.array_equal(found.energy.total, expected.energy.total)
     assert np.array_equal(found.frame("boom/tip").position, expected.frame("piece 2/tip").position)
+    assert np.array_equal(found.frame("boom[2]/cut 2").velocity, expected.frame("piece 1/cut 2").velocity)
+    assert np.array_equal(found.joint("boom cut 2").wrench, expected.joint("weld 2").wrench)
     assert np.array_equal(found.frame("boom").rotation, expected.frame("piece 0").rotation)
 
 
-def test_a_model_file_of_the_whole_part_or_of_its_pieces(file: Path) -> None:
+def test_a_model_has_one_body_and_so_has_its_file(file: Path) -> None:
     model = swung(fm.FlexibleBody("boom", file))
-    assert list(model.bodies) == ["boom[1]", "boom[2]", "boom[3]", "tool"]
-    assert list(model.joints) == ["boom cut 1", "boom cut 2", "hinge", "wrist"]
+    assert list(model.bodies) == ["boom", "tool"]
+    assert list(model.joints) == ["hinge", "wrist"]
     model.save(file.parent / "crane.toml")
+    text = (file.parent / "crane.toml").read_text()
+    assert '[bodies.boom]\nkind = "flexible"\nfile = "boom.h5"\n\n[bodies.tool]' in text
+    assert "[1]" not in text
+    assert "cut" not in text
     read = fm.load(file.parent / "crane.toml")
     assert read == model
-    model.folder = file.parent
-    assert read.to_toml() == model.to_toml()
-    head, _, rest = model.to_toml().partition('[bodies."boom[1]"]')
-    items = rest[rest.index("[bodies.tool]") : rest.index('[joints."boom cut 1"]')] + rest[rest.index("[joints.hinge]") :]
-    items = items.replace("boom[1]", "boom").replace("boom[3]", "boom")
-    whole = f'{head}[bodies.boom]\nkind = "flexible"\nfile = "boom.h5"\n\n{items}'
-    assert whole.count("boom/") == 3
-    (file.parent / "whole.toml").write_text(whole)
-    assert fm.load(file.parent / "whole.toml") == model
+    assert "boom, flexible, frames root, tip" in str(read.check())
 
 
 def test_a_solution_file_keeps_the_frames_of_the_part(file: Path) -> None:
     run = fm.simulate(swung(fm.FlexibleBody("boom", file)), **SHORT)
     run.save(file.parent / "run.h5")
     for kept in (fm.Solution.load(file.parent / "run.h5"), fm.Solution.load(file.parent / "run.h5", model=run.model)):
+        assert kept.bodies == ("boom", "tool")
+        assert np.array_equal(kept.body("boom").stress.envelope.von_mises, run.body("boom").stress.envelope.von_mises)
         assert np.array_equal(kept.frame("boom/tip").acceleration, run.frame("boom/tip").acceleration)
 
 
@@ -94,25 +109,36 @@ def test_data_in_memory_are_the_same() -> None:
     assert np.array_equal(found.q, expected.q)
 
 
-@pytest.mark.parametrize("values", [{"qf0": (0.0,)}, {"qf_dot0": (0.0,)}, {"damping": (0.1, 0.2)}])
-def test_values_by_mode_are_refused(values: dict[str, tuple[float, ...]]) -> None:
-    (key,) = values
-    with pytest.raises(InputError, match=rf"bodies\.boom\.{key}: the body is in pieces"):
-        fm.Model("m").add(fm.FlexibleBody("boom", data=BOOM, **values))
+def test_values_by_mode_are_those_of_all_pieces() -> None:
+    """One after the other, as the elastic coordinates of results and the names of modes."""
+    q, rates, damping = (tuple(np.linspace(1.0, 2.0, BOOM.nf) * size) for size in (1e-5, 1e-3, 0.01))
+    model = swung(fm.FlexibleBody("boom", data=BOOM, qf0=q, qf_dot0=rates, damping=damping))
+    state = fm.state(model)
+    hand = by_hand()
+    ends = np.cumsum([0, *(piece.nf for piece in BOOM.pieces)])
+    for k, (begin, end) in enumerate(itertools.pairwise(ends)):
+        given = {"qf0": q[begin:end], "qf_dot0": rates[begin:end], "damping": damping[begin:end]}
+        hand.bodies[f"piece {k}"] = dataclasses.replace(hand.bodies[f"piece {k}"], **given)
+    assert np.array_equal(state.sd, fm.state(hand).sd)
+    assert np.array_equal(fm.simulate(model, **SHORT).body("boom").elastic[0], q)
+    assert [name for name in velocity_names(fm.state(model).compiled) if name.startswith("boom")] == [
+        f"boom.mode{k + 1}" for k in range(BOOM.nf)
+    ]
+    with pytest.raises(InputError, match=rf"bodies\.boom\.qf0: must have one number per mode, {BOOM.nf}, not 1"):
+        fm.simulate(swung(fm.FlexibleBody("boom", data=BOOM, qf0=(0.0,))), **SHORT)
 
 
-def test_unknown_frames_and_pieces_are_named(file: Path) -> None:
+def test_unknown_frames_and_names_in_use(file: Path) -> None:
     model = fm.Model("m")
-    boom = model.add(fm.FlexibleBody("boom", file))
     with pytest.raises(InputError, match=r"bodies\.boom: no frame 'cut 1'; it has: root, tip"):
-        boom["cut 1"]
-    with pytest.raises(InputError, match="the name is already in use"):
-        model.add(fm.FlexibleBody("boom", file))
-    model = fm.Model("m")
-    model.add(fm.FlexibleBody("boom", file, piece=4))
-    assert any("piece: is 4; the body has 3 pieces" in error for error in model.check().errors)
-    with pytest.raises(InputError, match="must be the number of a piece"):
-        fm.FlexibleBody("boom", file, piece=0)
+        model.add(fm.FlexibleBody("boom", data=BOOM))["cut 1"]
+    other = fm.Model("m")
+    other.add(fm.Fixed("clamp", other.ground, other.add(fm.FlexibleBody("boom", file))["cut 1"]))
+    assert "joints.clamp.child: body 'boom' has no frame 'cut 1'; it has: root, tip" in other.check().errors
+    model.add(fm.RigidBody("boom[2]", mass=1.0, inertia=(1.0, 1.0, 1.0)))
+    assert any(r"bodies.boom[2]: the name belongs to a piece" in error for error in model.check().errors)
+    with pytest.raises(InputError, match="body 'bom' is not in the solution; did you mean 'boom'"):
+        fm.simulate(swung(fm.FlexibleBody("boom", file)), **SHORT).body("bom")
     with pytest.raises(InputError, match="is a divided body, of several pieces"):
         fm.FlexibleBodyData.load(file)
 
@@ -121,8 +147,8 @@ def test_a_file_of_pieces_is_checked(tmp_path: Path) -> None:
     lone, other = (pp.reduce(MESH, STEEL, interfaces={name: pp.Rigid("x0")}, reference=name, estimate=False) for name in "ab")
     with pytest.raises(InputError, match="boom: piece 2 is not welded to the first"):
         DividedBodyData("boom", (lone, other))
-    with pytest.raises(InputError, match="boom: has 1 pieces; a divided body has two or more"):
-        DividedBodyData("boom", (lone,))
+    with pytest.raises(InputError, match="boom: has no pieces; a divided body has one or more"):
+        DividedBodyData("boom", ())
     with pytest.raises(InputError, match="frame 'a' belongs to more than two pieces"):
         DividedBodyData("boom", (lone, lone, lone))
     lone.save(tmp_path / "lone.h5")

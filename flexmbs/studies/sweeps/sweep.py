@@ -274,7 +274,7 @@ def _identity(place: SweepFolder, study: Study, first: Case) -> dict[str, Any]:
     model, base = study.model(inputs), study.base
     parts = base.parts if isinstance(base, ModelWithParts) else {}
     build = base.model if isinstance(base, ModelWithParts) else base
-    bodies = {name: body.load().digest for name, body in model.bodies.items() if isinstance(body, FlexibleBody)}
+    bodies = {name: body.whole().digest for name, body in model.bodies.items() if isinstance(body, FlexibleBody)}
     return {
         "point": inputs,
         "parameters": sorted(first.inputs),

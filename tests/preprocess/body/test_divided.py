@@ -88,7 +88,7 @@ def test_pieces_are_numbered_from_the_reference() -> None:
         ["cut 2", "cut 3", "pin"], ["cut 1", "cut 2"], ["cut 3", "tip"], ["cut 1", "root"],
     ]  # fmt: skip
     assert body.mass == pytest.approx(0.4 * 0.02**2 * 7850)
-    assert body.frames == ("pin", "tip", "root")
+    assert tuple(body.frames) == ("pin", "tip", "root")
 
 
 def test_materials_by_element_set() -> None:

@@ -58,7 +58,7 @@ def test_planes_directions_and_element_sets() -> None:
     [
         ({}, "divide: give one of pieces, planes and sets, not none"),
         ({"pieces": 2, "planes": [0.2]}, "divide: give one of pieces, planes and sets, not pieces and planes"),
-        ({"pieces": 1}, "pieces: is 1; give a number from 2 to 100"),
+        ({"pieces": 0}, "pieces: is 0; give a number from 1 to 100"),
         ({"pieces": 2.5}, "pieces"),
         ({"pieces": 60}, r"divide: piece \d+ has no element; use fewer pieces or a finer mesh"),
         ({"pieces": 2, "along": "w"}, "along: is 'w'; give 'x', 'y', 'z' or a direction"),
@@ -138,7 +138,7 @@ def test_the_proposed_number_of_pieces_is_within_the_linear_range() -> None:
     model, _ = welded(1, 2780.0)
     (check,) = (check for check in fm.statics(model).solution.audit if check.title == "Deflection of bar 1")
     assert check.status == "WARN"
-    pieces = int(re.fullmatch(r"divide it into (\d+) bodies along its length, as with pp.divide", check.remedy)[1])
+    pieces = int(re.fullmatch(r"divide it into (\d+) pieces along its length, with pp.divide", check.remedy)[1])
     assert 5 <= pieces <= 8
     model, _ = welded(pieces, 2780.0)
     found = [check.status for check in fm.statics(model).solution.audit if check.title.startswith("Deflection")]

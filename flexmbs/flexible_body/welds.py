@@ -1,0 +1,37 @@
+"""Welds of a divided body: two pieces that have a frame of the same name are welded there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from flexmbs.errors import InputError
+
+FrameNames = tuple[tuple[str, ...], ...]  # of each piece
+
+
+def welds(frames: Sequence[Sequence[str]]) -> Iterator[tuple[int, int, str]]:
+    """(piece, later piece, frame) of each weld, by the frames of the pieces."""
+    for j, names in enumerate(frames):
+        for i in range(j):
+            yield from ((i, j, name) for name in frames[i] if name in names)
+
+
+def own_frames(frames: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """The frames that only one piece has."""
+    cuts = {name for _, _, name in welds(frames)}
+    return tuple(name for names in frames for name in names if name not in cuts)
+
+
+def check_welds(name: str, frames: Sequence[Sequence[str]]) -> None:
+    """Raise InputError unless each weld is between two pieces, and the welds connect them all."""
+    found = list(welds(frames))
+    cuts = [cut for _, _, cut in found]
+    problems = [f"{name}: frame '{cut}' belongs to more than two pieces" for cut in dict.fromkeys(cuts) if cuts.count(cut) > 1]
+    reached = {0}
+    for _ in frames:
+        reached |= {j for pair in found for i, j in (pair[:2], pair[1::-1]) if i in reached}
+    problems += [f"{name}: piece {k + 1} is not welded to the first" for k in range(len(frames)) if k not in reached]
+    if not frames:
+        problems.append(f"{name}: has no pieces; a divided body has one or more")
+    if problems:
+        raise InputError(*problems)

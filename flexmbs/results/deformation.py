@@ -1,0 +1,84 @@
+"""Displacements of the nodes of a flexible body over a run, in the body frame.
+
+    u = R (x + φ q) + d − X        (of each piece)
+
+x is the place of a node in its piece, X in the undeformed body; R, d: the pose of the piece in the body frame, which is that of
+its first piece. A body in one piece has R = 1, d = 0 and X = x, hence u = φ q. A node of a cut moves as the mean of its pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmbs.flexible_body.parts import FloatArray, IntArray, Surface
+
+
+class RelativePose(NamedTuple):
+    """Pose of a piece in the body frame: R (nt, 3, 3), d (nt, 3) [m]."""
+
+    R: FloatArray
+    d: FloatArray
+
+
+class Piece(NamedTuple):
+    """A piece: its surface, rows of its nodes in that of the body, elastic coordinates (nt, nf), how to find its pose."""
+
+    surface: Surface
+    rows: IntArray
+    elastic: FloatArray
+    find_pose: Callable[[], RelativePose]
+
+
+@dataclass(frozen=True, eq=False)
+class Deformation:
+    """The surface of a body, undeformed, and the displacements of its nodes.
+
+    surface: of the whole body; only that of a body in one piece has shapes.
+    """
+
+    surface: Surface
+    pieces: tuple[Piece, ...]
+
+    @property
+    def linear(self) -> bool:
+        """Whether displacements are φ q, of a body in one piece."""
+        return len(self.pieces) == 1
+
+    def displacement(self, rows: IntArray, outputs: IntArray | slice) -> FloatArray:
+        """u (m, n, 3) of the nodes in rows (n,) of the surface at m outputs, m."""
+        if self.linear:
+            return np.asarray(np.einsum("nak,tk->tna", self.surface.phi[rows], self.pieces[0].elastic[outputs]))
+        total, shares = np.zeros((len(self._poses[0].d[outputs]), len(rows), 3)), np.zeros(len(rows))
+        for piece, (R, d), place in zip(self.pieces, self._poses, self._place_in):
+            on = np.flatnonzero(place[rows] >= 0)
+            own = place[rows[on]]
+            x = piece.surface.nodes[own] + np.einsum("nak,tk->tna", piece.surface.phi[own], piece.elastic[outputs])
+            total[:, on] += np.einsum("tab,tnb->tna", R[outputs], x) + d[outputs][:, None]
+            shares[on] += 1.0
+        return np.asarray(total / shares[:, None] - self.surface.nodes[rows])
+
+    def factored(self, rows: IntArray, outputs: IntArray | slice) -> tuple[FloatArray, FloatArray]:
+        """Shapes (3 n, L) and factors (L, m) whose product are the displacements: φ and q, or those of every output."""
+        if self.linear:
+            return self.surface.phi[rows].reshape(3 * len(rows), -1), self.pieces[0].elastic[outputs].T
+        u = self.displacement(rows, outputs)
+        return u.reshape(len(u), -1).T, np.eye(len(u))
+
+    @cached_property
+    def _poses(self) -> list[RelativePose]:
+        return [piece.find_pose() for piece in self.pieces]
+
+    @cached_property
+    def _place_in(self) -> list[IntArray]:
+        """Of each piece, the row of every node of the body; −1 of those that it has not."""
+        found = []
+        for piece in self.pieces:
+            place = np.full(len(self.surface.nodes), -1, np.int64)
+            place[piece.rows] = np.arange(len(piece.rows))
+            found.append(place)
+        return found
