@@ -49,7 +49,7 @@ def poses_of(pieces: Sequence[FlexibleBodyData]) -> tuple[Pose, ...]:
 
 
 def joined_surface(pieces: Sequence[FlexibleBodyData], poses: Sequence[Pose]) -> JoinedSurface | None:
-    """The surface of all pieces at their poses, a node of a cut once, that of a single piece as it is; None if a piece has none."""
+    """The surface of all pieces at their poses, a node of a cut once, or of a single one as it is; None if a piece has none."""
     surfaces = [piece.surface for piece in pieces if piece.surface is not None]
     if len(surfaces) < len(pieces):
         return None

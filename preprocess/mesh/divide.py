@@ -37,7 +37,8 @@ def divide(
     where a piece has nodes of them. Bodies reduced from the pieces, with the cuts as interfaces, are welded there by `fm.Fixed`
     joints: each deflects little where the part bends far.
 
-    mesh: of the whole part.  pieces: number of them, of equal length; 1 leaves it whole.  along: "x", "y", "z" or a direction (3,).
+    mesh: of the whole part.  pieces: number of them, of equal length; 1 leaves it whole.
+    along: "x", "y", "z" or a direction (3,).
     planes: instead of a number, positions of the planes between them [m], ascending, along the direction from the origin.
     sets: instead, the names of element sets, one for each piece, which share out all elements.
     Raises InputError, also for pieces that touch more than one other at a node, or that are not connected to the others.
