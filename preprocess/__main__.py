@@ -29,11 +29,14 @@ def reduce_part(
     allow_outside: AllowOutside = False,
     allow_large: AllowLarge = False,
     keep: Annotated[Path | None, typer.Option("--keep", help="File that keeps the factor of the stiffness.")] = None,
+    engine: Annotated[str, typer.Option("--engine", help="serial; petsc or slepc: in several processes, by mpirun.")] = "serial",
 ) -> None:
     """Reduce a meshed part to a flexible body; PART names mesh, unit, material, interfaces, method, reference, damping."""
     from preprocess.command.reduce import reduce_file as command
 
-    command(file, output, force=force, allow_outside=allow_outside, allow_large=allow_large, keep=keep)
+    command(
+        file, output, engine=engine, force=force, allow_outside=allow_outside, allow_large=allow_large, keep=keep
+    )  # fmt: skip
 
 
 @app.command("inspect")

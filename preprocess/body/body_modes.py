@@ -35,8 +35,9 @@ def body_modes(reference: Reference, statics: InterfaceStatics, shapes: FloatArr
     Raises InputError.
     """
     origin, axes, C = reference.frame(statics)
-    c = np.linalg.solve(C @ statics.rigid_modes, C @ shapes)
-    K = shapes.T @ statics.fe.stiffness_product(shapes)
+    inner = statics.fe.engine.inner
+    c = np.linalg.solve(inner(C.T, statics.rigid_modes), inner(C.T, shapes))
+    K = inner(shapes, statics.fe.stiffness_product(shapes))
     omega2, V = scipy.linalg.eigh(0.5 * (K + K.T), np.eye(len(K)) + c.T @ c)
     V = V * np.sign(V[np.abs(V).argmax(axis=0), np.arange(V.shape[1])])
     return BodyModes(V, c @ V, np.sqrt(np.maximum(omega2, 0.0)), origin, axes, reference.modes)

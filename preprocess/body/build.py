@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -106,49 +106,74 @@ def reduce(
     >>> round(float(bar.mass), 3), bar.nf
     (1.256, 4)
     """
-    request = request_of(band, tolerance, prestressed=prestress is not None)
     _check_options(
         {"stiffening": stiffening, "estimate": estimate, "inertia_loads": inertia_loads},
         {"progress": progress, "method": method, "name": name, "stress": stress, "prestress": prestress},
     )
-    steps = _Steps(progress)
+    how = How(
+        method, band, tolerance, reference, damping, prestress, stiffening, stress, name, estimate, inertia_loads, keep
+    )  # fmt: skip
+    steps = Steps(progress)
     steps("assemble", 0.0)
     fe = model_of(part, material)
     if fe.held:
         raise InputError("part: was assembled with held=True; a body must be free to move: assemble it without")
-    bound = bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms)
-    rule = reference_of(reference, [interface.name for interface in bound])
+    return body_of(fe, bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms), how, steps)
+
+
+class How(NamedTuple):
+    """The options of `reduce`."""
+
+    method: Reduction | None
+    band: float | None
+    tolerance: float | None
+    reference: str | Reference
+    damping: Damping
+    prestress: Prestress | None
+    stiffening: bool
+    stress: Stress | None
+    name: str | None
+    estimate: bool
+    inertia_loads: bool
+    keep: str | os.PathLike[str] | None = None
+
+
+def body_of(fe: FEModel, bound: Sequence[BoundInterface], how: How, steps: Steps) -> FlexibleBodyData:
+    """Reduced body of a model with bound interfaces; where several processes have parts of the model, all call this, and surface
+    and stress of each are those of its part."""
+    request = request_of(how.band, how.tolerance, prestressed=how.prestress is not None)
+    rule = reference_of(how.reference, [interface.name for interface in bound])
     steps("factorize", 0.0)
-    statics = InterfaceStatics(fe, bound, keep)
+    statics = InterfaceStatics(fe, bound, how.keep)
     steps("constraint modes", 0.0)
     rigid = rigid_body_modes(statics)
-    chosen, basis, proof = choice(method, request, statics, steps)
-    if inertia_loads:
+    chosen, basis, proof = choice(how.method, request, statics, steps)
+    if how.inertia_loads:
         basis = _with_inertia_loads(basis, statics)
     steps("reference condition", 0.8)
     elastic = elastic_shapes(statics, basis.shapes)
-    modal = _modal_body(statics, elastic, rule, prestress)
+    modal = _modal_body(statics, elastic, rule, how.prestress)
     steps("shape integrals", 0.95)
     integrals = _integrals(fe, modal)
     omega = modal.modes.omega
-    D_ff = damping_matrix(damping_ratios(damping, omega / (2 * np.pi)), omega, fe.D, modal.shapes)
-    geometric = _geometric(statics, modal, steps) if stiffening and fe.has_elements else None
-    recovered = _stress(statics, modal, prestress, stress, steps)
-    found = _accuracy(statics, basis, elastic, steps) if estimate and request is None else {}
+    D_ff = damping_matrix(damping_ratios(how.damping, omega / (2 * np.pi)), omega, fe.D, modal.shapes)
+    geometric = _geometric(statics, modal, steps) if how.stiffening and fe.has_elements else None
+    recovered = _stress(statics, modal, how.prestress, how.stress, steps)
+    found = _accuracy(statics, basis, elastic, steps) if how.estimate and request is None else {}
     if request is not None:
         steps("certificate", 0.98)
         found = certificate_facts(statics, elastic.shapes, request, proof)
     steps("done", 1.0)
     origin = provenance(fe, bound, basis, elastic, chosen, rule)
     return FlexibleBodyData(
-        name=name or default_name(fe),
+        name=how.name or default_name(fe),
         **integrals._asdict(),
         K_ff=np.diag(modal.modes.omega**2),
         D_ff=D_ff,
         frames={interface.name: _frame(interface, E, modal.modes) for interface, E in zip(bound, modal.motion)},
         modes=_table(modal.modes, basis, np.diag(D_ff) / (2 * omega), integrals),
         surface=_surface(fe, modal),
-        provenance={**origin, **_factor_facts(statics, keep), **rigid._asdict(), **found, **steps.times},
+        provenance={**origin, **_factor_facts(statics, how.keep), **rigid._asdict(), **found, **steps.times},
         geometric=geometric,
         stress=recovered,
     )
@@ -183,7 +208,7 @@ def _modal_body(statics: InterfaceStatics, elastic: ElasticShapes, rule: Referen
             raise InputError("prestress: needs a mesh, the model has matrices only; omit it")
         modes = prestressed(statics, loads.under(rule), modes, shapes, prestress)
         shapes = modes.shapes(statics, elastic.shapes)
-    motion = (statics.interface_loads.T @ shapes).reshape(len(statics.interfaces), 6, -1)
+    motion = statics.interface_motion(shapes).reshape(len(statics.interfaces), 6, -1)
     return _ModalBody(rule, modes, shapes, motion, loads)
 
 
@@ -203,16 +228,16 @@ def _surface(fe: FEModel, modal: _ModalBody) -> Surface:
 
 
 def _integrals(fe: FEModel, modal: _ModalBody) -> ShapeIntegrals:
-    return shape_integrals(fe.m, *_in_body_axes(fe.points, fe.point_displacements(modal.shapes), modal.modes))
+    return shape_integrals(fe.m, *_in_body_axes(fe.points, fe.point_displacements(modal.shapes), modal.modes), fe.engine)
 
 
-def _geometric(statics: InterfaceStatics, modal: _ModalBody, steps: _Steps) -> GeometricStiffness:
+def _geometric(statics: InterfaceStatics, modal: _ModalBody, steps: Steps) -> GeometricStiffness:
     steps("geometric stiffness", 0.96)
     return reduced_geometric_stiffness(statics, modal.loads, modal.shapes, modal.motion)
 
 
 def _stress(
-    statics: InterfaceStatics, modal: _ModalBody, prestress: Prestress | None, stress: Stress | None, steps: _Steps
+    statics: InterfaceStatics, modal: _ModalBody, prestress: Prestress | None, stress: Stress | None, steps: Steps
 ) -> StressModes | None:
     """Stress modes; None where not requested, and by default for given matrices."""
     if stress is None or (stress is SURFACE_STRESS and not statics.fe.has_elements):
@@ -230,7 +255,7 @@ def _with_inertia_loads(basis: Basis, statics: InterfaceStatics) -> Basis:
     return dataclasses.replace(basis, shapes={**basis.shapes, "inertia-load modes": responses})
 
 
-class _Steps:
+class Steps:
     """Progress reporter that records the wall time of each step."""
 
     def __init__(self, progress: Progress | None) -> None:
@@ -247,7 +272,7 @@ class _Steps:
             self._progress(step, fraction)
 
 
-def _accuracy(statics: InterfaceStatics, basis: Basis, elastic: ElasticShapes, steps: _Steps) -> Mapping[str, str | float]:
+def _accuracy(statics: InterfaceStatics, basis: Basis, elastic: ElasticShapes, steps: Steps) -> Mapping[str, str | float]:
     """Estimated errors up to the band of the basis, or half its highest normal frequency if it has none."""
     steps("error estimates", 0.98)
     band = basis.band or 0.5 * float(basis.normal_frequencies.max(initial=0.0))

@@ -32,18 +32,19 @@ def geometric_stiffness(statics: InterfaceStatics, cases: UnitLoads, shapes: Flo
     K0 = initial_stress_stiffness(statics.fe, cases.displacements, shapes)
     for structure in statics.fe.structures:
         K0 += structure.initial_stress_stiffness(cases.displacements, shapes)
-    loaded = np.abs(cases.displacements).max(axis=0) > 0.0  # else the reference condition carries the load
+    engine = statics.fe.engine
+    loaded = engine.extent(cases.displacements) > 0.0  # else the reference condition carries the load
     for arms, psi, p in _turning(statics, cases, shapes, rotations):
         W = _rotation_work(arms, p) * loaded[:, None, None]
         K0 += psi.T @ W @ psi
-    return K0
+    return engine.total(K0)
 
 
 def _turning(
     statics: InterfaceStatics, cases: UnitLoads, shapes: FloatArray, rotations: FloatArray
 ) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
-    """Nodes that turn with an interface or the centre of a spider: their rigid motion (n, 3, 6), ψ (3, m), and the forces p
-    (n, 3, k) on them.
+    """Nodes that turn with an interface or the centre of a spider, each in one process: their rigid motion (n, 3, 6), ψ (3, m),
+    and the forces p (n, 3, k) on them.
 
     These are K u less the inertia forces where the nodes follow, and the weights' share of the load where they are followed.
     """
@@ -51,16 +52,18 @@ def _turning(
     left[:, :INERTIAL] -= cases.loads[:, :INERTIAL]
     if cases.balance is not None:
         left -= cases.balance
-    own = cases.loads.copy()
-    own[:, :INERTIAL] = 0.0
+    applied = cases.loads.copy()
+    applied[:, :INERTIAL] = 0.0
     for j, interface in enumerate(statics.interfaces):
         mine = np.zeros_like(left)
-        mine[:, INERTIAL + 6 * j :][:, :6] = own[:, INERTIAL + 6 * j :][:, :6]
+        mine[:, INERTIAL + 6 * j :][:, :6] = applied[:, INERTIAL + 6 * j :][:, :6]
         p = left if interface.drives_nodes else mine
-        yield interface.rigid_motion[: len(interface.nodes)], rotations[j], fe.displacements(p)[interface.nodes]
+        own = fe.owned_nodes(interface.nodes)
+        yield interface.rigid_motion[: len(interface.nodes)][own], rotations[j], fe.displacements(p)[interface.nodes[own]]
     for arms in fe.arms.values():
-        p = left if arms.led is None else -(arms.led.C.T @ (left - own)[arms.led.dofs])
-        yield arms.rigid_motion, arms.turn @ shapes, fe.displacements(p)[arms.nodes]
+        p = left if arms.led is None else -(arms.led.C.T @ (left - applied)[arms.led.dofs])
+        own = fe.owned_nodes(arms.nodes)
+        yield arms.rigid_motion[own], arms.turn @ shapes, fe.displacements(p)[arms.nodes[own]]
 
 
 def _rotation_work(rigid_motion: FloatArray, p: FloatArray) -> FloatArray:

@@ -26,7 +26,6 @@ def provenance(
     fe: FEModel, bound: Sequence[BoundInterface], basis: Basis, elastic: ElasticShapes, method: Reduction, reference: Reference
 ) -> dict[str, str | float]:
     """Provenance of a body, facts by name."""
-    faces = "; ".join(f"{b.name}: {b.kind}, {len(b.nodes)} nodes, weights {_range(b.weights[: len(b.nodes)])}" for b in bound)
     return {
         "source": fe.source,
         "unit of source": fe.unit,
@@ -37,7 +36,7 @@ def provenance(
         "degrees of freedom": float(fe.freedoms.size - len(fe.constraints.dependent)),
         "method": repr(method),
         "reference": str(reference),
-        "interfaces": faces,
+        "interfaces": faces_of(bound),
         "dropped shapes": "; ".join(elastic.dropped) or "none",
         "normal-mode frequencies [Hz]": ", ".join(f"{f:.9g}" for f in basis.normal_frequencies),
         "digest": _digest(fe, bound, method, reference),
@@ -46,8 +45,13 @@ def provenance(
     }
 
 
+def faces_of(bound: Sequence[BoundInterface]) -> str:
+    """Kind, number and weights of the nodes of each interface."""
+    return "; ".join(f"{b.name}: {b.kind}, {len(b.nodes)} nodes, weights {_range(b.weights[: len(b.nodes)])}" for b in bound)
+
+
 def _range(values: FloatArray) -> str:
-    return f"{values.min():g}..{values.max():g}"
+    return f"{values.min(initial=np.inf):g}..{values.max(initial=-np.inf):g}"
 
 
 def _digest(fe: FEModel, bound: Sequence[BoundInterface], method: Reduction, reference: Reference) -> str:

@@ -205,7 +205,7 @@ class PrincipalAxes(Reference):
     def frame(self, statics: InterfaceStatics) -> BodyFrame:
         origin, _, conditions = MeanAxes().frame(statics)
         x = statics.fe.points - origin
-        second_moment = x.T @ (statics.fe.m @ x)
+        second_moment = statics.fe.engine.total(x.T @ (statics.fe.m @ x))
         axes = np.linalg.eigh(second_moment)[1][:, ::-1]
         axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), range(3)])
         axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
@@ -253,7 +253,7 @@ class Chord(Reference):
 def _chord_axes(first: BoundInterface, second: BoundInterface) -> FloatArray:
     line = second.position - first.position
     length = np.linalg.norm(line)
-    if not length > 1e-9 * max(np.abs(first.position).max(), np.abs(first.rigid_motion).max()):
+    if not length > 1e-9 * max(np.abs(first.position).max(), first.radius):
         raise InputError(
             f"reference: interfaces {first.name} and {second.name} are at the same position; a chord needs two positions"
         )
@@ -302,15 +302,15 @@ def referenced_response(reference: Reference, statics: InterfaceStatics, loads: 
     index = reference.held(statics)
     if index is not None:
         return statics.released(held, loads, index)
-    C, R = reference.frame(statics).conditions, statics.rigid_modes
-    factors = np.linalg.solve((C @ R).T, R.T @ loads)
+    C, R, inner = reference.frame(statics).conditions, statics.rigid_modes, statics.fe.engine.inner
+    factors = np.linalg.solve(inner(C.T, R).T, inner(R, loads))
     A_C = statics.response(np.asarray(C.T @ np.eye(len(factors))))
     u = statics.released(held - A_C @ factors, loads - C.T @ factors, 0)
-    return np.asarray(u - R @ np.linalg.solve(C @ R, C @ u))
+    return np.asarray(u - R @ np.linalg.solve(inner(C.T, R), inner(C.T, u)))
 
 
 def reactions(reference: Reference, statics: InterfaceStatics, loads: FloatArray) -> FloatArray:
     """Cᵀλ (3N, k), the reactions of the condition to nodal loads (3N, k), with ``Rᵀ(f − Cᵀλ) = 0``: forces at an interface or a
     node, or inertia forces of rigid-body acceleration."""
-    C, R = reference.frame(statics).conditions, statics.rigid_modes
-    return np.asarray(C.T @ np.linalg.solve((C @ R).T, R.T @ loads))
+    C, R, inner = reference.frame(statics).conditions, statics.rigid_modes, statics.fe.engine.inner
+    return np.asarray(C.T @ np.linalg.solve(inner(C.T, R).T, inner(R, loads)))

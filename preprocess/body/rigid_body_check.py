@@ -33,7 +33,7 @@ def rigid_body_modes(statics: InterfaceStatics) -> RigidBodyModes:
     if residual > RESIDUAL:
         raise InputError(f"stiffness: rigid-body modes are not strain-free (|K R|/|K| = {residual:.2g}); give K without supports")
     Psi = statics.constraint_modes()
-    M = Psi.T @ fe.mass_product(Psi)
+    M = fe.engine.inner(Psi, fe.mass_product(Psi))
     count = 6
     if len(statics.interfaces) > 1:
         count = rigid_mode_count(statics.interface_stiffness, 0.5 * (M + M.T), _strain_of_rigid_motion(fe, R))
@@ -44,13 +44,15 @@ def rigid_body_modes(statics: InterfaceStatics) -> RigidBodyModes:
 
 def _strain_of_rigid_motion(fe: FEModel, R: FloatArray) -> float:
     """Largest Rayleigh quotient ``rᵀKr / rᵀMr`` of the rigid-body motions: zero but for the accuracy of K."""
-    quotient = scipy.linalg.eigh(R.T @ fe.stiffness_product(R), R.T @ fe.mass_product(R), eigvals_only=True)
+    inner = fe.engine.inner
+    quotient = scipy.linalg.eigh(inner(R, fe.stiffness_product(R)), inner(R, fe.mass_product(R)), eigvals_only=True)
     return float(np.abs(quotient).max())
 
 
 def _rigid_residual(fe: FEModel, R: FloatArray) -> float:
-    unit = R / np.abs(R).max(axis=0)
-    return float(np.abs(fe.stiffness_product(unit)).max() / np.abs(fe.K.data).max())
+    engine, entries = fe.engine, fe.K.data[:, None]
+    unit = R / engine.extent(R)
+    return float(engine.extent(fe.stiffness_product(unit)).max() / engine.extent(entries).max())
 
 
 def rigid_mode_count(K: FloatArray, M: FloatArray, rigid_quotient: float) -> int:

@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from flexmbs.flexible_body.parts import FloatArray
+from preprocess.solve.engine import SERIAL, Engine
 
 
 class ShapeIntegrals(NamedTuple):
@@ -35,14 +36,16 @@ def second_moment(inertia: FloatArray) -> FloatArray:
     return np.asarray(0.5 * np.trace(inertia) * np.eye(3) - inertia)
 
 
-def shape_integrals(m: sp.csr_matrix, x: FloatArray, phi: FloatArray) -> ShapeIntegrals:
+def shape_integrals(m: sp.csr_matrix, x: FloatArray, phi: FloatArray, engine: Engine = SERIAL) -> ShapeIntegrals:
     """Integrals for mass points x (P, 3) and shapes phi (P, 3, n), both in the body frame, and their mass matrix m (P, P).
+
+    engine: of the processes that have shares of the points.
 
     Source: Shabana, Dynamics of Multibody Systems, section 5.3.
     """
     n = phi.shape[2]
     W = np.hstack([np.ones((len(x), 1)), x, phi.reshape(len(x), 3 * n)])
-    Z = W.T @ (m @ W)
+    Z = engine.total(W.T @ (m @ W))
     Z = 0.5 * (Z + Z.T)
     return ShapeIntegrals(
         mass=float(Z[0, 0]),

@@ -21,7 +21,7 @@ from preprocess.fe.nodal_stress import StressRows, elasticity, nodal_stress, str
 from preprocess.fe.structure import PlyData, Structure
 from preprocess.inputs.arguments import checked_arguments
 
-_PRECISION = {"single": np.float32, "double": np.float64}
+PRECISION = {"single": np.float32, "double": np.float64}
 _PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))
 
 
@@ -47,13 +47,13 @@ class Stress:
     precision: Literal["single", "double"] = "single"
 
     def __post_init__(self) -> None:
-        for name, value, known in (("nodes", self.nodes, ("surface", "all")), ("precision", self.precision, tuple(_PRECISION))):
+        for name, value, known in (("nodes", self.nodes, ("surface", "all")), ("precision", self.precision, tuple(PRECISION))):
             if not isinstance(value, str) or value not in known:
                 raise InputError(f"stress.{name}: {value!r} is unknown; choose {' or '.join(map(repr, known))}")
 
     def node_rows(self, fe: FEModel) -> IntArray:
         """Indices of the nodes."""
-        return np.unique(fe.triangles) if self.nodes == "surface" else np.arange(len(fe.nodes))
+        return fe.surface_nodes if self.nodes == "surface" else np.arange(len(fe.nodes))
 
 
 SURFACE_STRESS = Stress()
@@ -80,14 +80,14 @@ def stress_modes(fe: FEModel, body: BodyFields, interfaces: Sequence[str], choic
     """
     if not fe.has_elements:
         raise InputError(f"{fe.source}: matrices have no elements for stress recovery; reduce the mesh, or set stress=None")
-    kind = _PRECISION[choice.precision]
+    kind = PRECISION[choice.precision]
     rows = stress_rows(fe.groups, choice.node_rows(fe), len(fe.nodes))
     solids = [fe.materials.index(material) for material in rows.materials]
     rotation = stress_rotation(body.axes)
-    loads = fe.stiffness_product(body.shapes).T
-    static = scipy.linalg.solve(loads @ body.shapes, loads @ body.unit, assume_a="pos")
+    loads, inner = fe.stiffness_product(body.shapes), fe.engine.inner
+    static = scipy.linalg.solve(inner(loads, body.shapes), inner(loads, body.unit), assume_a="pos")
     fields = body.shapes, body.unit - body.shapes @ static
-    missing = fields[1].T @ fe.mass_product(fields[1]) / float(fe.m.sum())
+    missing = inner(fields[1], fe.mass_product(fields[1])) / fe.mass
     modes, correction = ((rotation @ _stress(fe, u, rows)).astype(kind) for u in fields)
     initial = None
     if body.factors is not None:

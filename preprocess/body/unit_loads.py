@@ -67,7 +67,8 @@ class BodyLoads:
         rule = reference_of(reference, interfaces)
         taken = reactions(rule, statics, loads)
         displacements = referenced_response(rule, statics, loads, self._held)
-        displacements[:, np.abs(loads - taken).max(axis=0) < ROUND_OFF * np.abs(loads).max(axis=0)] = 0.0
+        extent = statics.fe.engine.extent
+        displacements[:, extent(loads - taken) < ROUND_OFF * extent(loads)] = 0.0
         names = (*inertial_names(), *_interface_names(interfaces))
         return UnitLoads(names, loads, displacements, -taken if rule.inertial else None)
 

@@ -1,21 +1,32 @@
 """``preprocess reduce``"""
 
+import functools
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flexmbs.console.memory import peak_memory
-from flexmbs.console.messages import note, progress_bar, put
+from flexmbs.console.messages import progress_bar, put
 from flexmbs.errors import InputError
 from flexmbs.files.kinds import BODY
 from flexmbs.files.reserve import reserved
+from preprocess.command.outcome import costs, put_warnings
 
 if TYPE_CHECKING:
     from flexmbs.flexible_body.record import FlexibleBodyData
 
 
 def reduce_file(
+    path: Path, output: Path | None, *, engine: str, force: bool, allow_outside: bool, allow_large: bool, keep: Path | None
+) -> None:
+    """Write the flexible body of a part file with an engine of `ENGINES`. Raises InputError, SolverError, MachineError."""
+    if engine not in ENGINES:
+        raise InputError(f"--engine: {engine!r} is unknown; choose one of {', '.join(ENGINES)}")
+    ENGINES[engine](path, output, force=force, allow_outside=allow_outside, allow_large=allow_large, keep=keep)
+
+
+def reduce_serially(
     path: Path, output: Path | None, *, force: bool, allow_outside: bool, allow_large: bool, keep: Path | None
 ) -> None:
     """Write the flexible body of a part file, unless an existing file is from the same inputs.
@@ -30,7 +41,6 @@ def reduce_file(
 def _reduce(path: Path, target: Path, *, force: bool, allow_outside: bool, allow_large: bool, keep: Path | None) -> None:
     from flexmbs.flexible_body.divided import DividedBodyData
     from preprocess.command.inspect import described, described_pieces
-    from preprocess.inputs.warning import PreprocessWarning
     from preprocess.part_file import read_part
     from preprocess.part_file.digest import stored_digest
 
@@ -49,16 +59,14 @@ def _reduce(path: Path, target: Path, *, force: bool, allow_outside: bool, allow
                 data = part.reduce_divided(progress=lambda step, fraction: progress(fraction, step), allow_large=allow_large)
             else:
                 data = part.reduce(progress=lambda step, fraction: progress(fraction, step), allow_large=allow_large, keep=keep)
-    messages = [str(warning.message) for warning in caught if issubclass(warning.category, PreprocessWarning)]
-    for line in dict.fromkeys(messages):  # without those of the compiler
-        note(f"warning: {line}")
+    put_warnings(caught)
     data.save(target)
     if isinstance(data, DividedBodyData):
         put(described_pieces(data))
-        put(_costs(_summed(piece.provenance for piece in data.pieces), peak_memory()))
+        put(costs(_summed(piece.provenance for piece in data.pieces), peak_memory()))
     else:
         put(described(data))
-        put(_costs(data.provenance, peak_memory()))
+        put(costs(data.provenance, peak_memory()))
     put(f"flexible body: {target}")
 
 
@@ -72,8 +80,17 @@ def _summed(pieces: Iterable[Mapping[str, str | float]]) -> dict[str, float]:
     return total
 
 
-def _costs(provenance: Mapping[str, str | float], peak: float) -> str:
-    """Wall time of each step and the largest memory."""
-    times = {key.removeprefix("time "): float(value) for key, value in provenance.items() if key.startswith("time ")}
-    parts = [f"{step} {seconds:.3g} s" for step, seconds in times.items()]
-    return f"{', '.join(parts)}; {sum(times.values()):.3g} s in all, {peak / 1e9:.2g} GB at most"
+def _together(
+    engine: str, path: Path, output: Path | None, *, force: bool, allow_outside: bool, allow_large: bool, keep: Path | None
+) -> None:
+    from preprocess.command.reduce_together import reduce_together
+
+    if keep is not None:
+        raise InputError(f"--keep: the engine {engine} keeps no factor; omit it")
+    reduce_together(path, output, engine, force=force, allow_outside=allow_outside)
+
+
+ENGINES: dict[str, Callable[..., None]] = {
+    "serial": reduce_serially,
+    **{name: functools.partial(_together, name) for name in ("petsc", "slepc")},
+}

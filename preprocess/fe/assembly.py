@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,8 +14,8 @@ from preprocess.elements.element import Element
 from preprocess.elements.formulation import Formulation
 from preprocess.fe.attach import attach
 from preprocess.fe.connection import Connection, Nodes
-from preprocess.fe.connections import connected
-from preprocess.fe.constraints import constraints_of
+from preprocess.fe.connections import Connected, connected
+from preprocess.fe.constraints import Constraints, constraints_of
 from preprocess.fe.declared import (
     declared_connections,
     declared_masses,
@@ -30,7 +30,7 @@ from preprocess.fe.mass_points import joined, nodes_as_points
 from preprocess.fe.material import Material, elasticity_tensor
 from preprocess.fe.model import FEModel
 from preprocess.fe.pattern import block_columns, elements_of_nodes, neighbour_counts, neighbours
-from preprocess.fe.structure import mass_of, stiffness_of
+from preprocess.fe.structure import Structure, mass_of, stiffness_of
 from preprocess.fe.structures import Sections, structures, turning_nodes
 from preprocess.inputs.arguments import checked_arguments, flag, instance
 from preprocess.inputs.warning import PreprocessWarning
@@ -86,29 +86,70 @@ def assemble(
     flag(allow_large, "allow_large")
     instance(formulation, Formulation, "formulation", "a Formulation, such as Formulation(hex8='full')")
     flag(held, "held")
+    if not allow_large:
+        check_memory(len(mesh.nodes) + len(turning_nodes(mesh)), mesh.source)
+    layout = layout_of(mesh, material, formulation, sections, connections, lumped=lumped, held=held)
+    fe = elements_model(mesh, layout, structures(mesh, layout.material, layout.sections, layout.joints.nodes.freedoms))
+    attached = declared_masses(mesh)
+    return attach(fe, attached) if attached else fe
+
+
+class Layout(NamedTuple):
+    """What is known before any element is computed: material and sections by element set, formulation; nodes with the centres of
+    connections, what these constrain, stiffen and turn; whether they may hold the part."""
+
+    material: Materials
+    sections: Sections
+    formulation: Formulation
+    joints: Connected
+    constraints: Constraints
+    lumped: bool = False
+    held: bool = False
+
+
+def layout_of(
+    mesh: Mesh,
+    material: Materials | None,
+    formulation: Formulation,
+    sections: Sections | None,
+    connections: Mapping[str, Connection] | None,
+    *,
+    lumped: bool = False,
+    held: bool = False,
+) -> Layout:
+    """Layout of a mesh, see `assemble`. Raises InputError."""
     material = declared_materials(mesh) if material is None else material
     for each in material.values() if isinstance(material, Mapping) else (material,):
         instance(each, Material, "material", "a material, such as Isotropic(E=210e9, nu=0.3, rho=7850.0)")
-    if not allow_large:
-        check_memory(len(mesh.nodes) + len(turning_nodes(mesh)), mesh.source)
     sections = declared_sections(mesh) if sections is None else sections
     connections = {**declared_connections(mesh), **(connections or {})}
     if mesh.structural and not sections:
         raise InputError(f"{mesh.source}: sections: missing for {', '.join(mesh.structural)} elements; give them by element set")
     if mesh.structural and lumped:
         raise InputError(f"{mesh.source}: lumped: beams and shells have points of mass within the element; omit it")
-    groups = element_groups(mesh, material, formulation.chosen(ELEMENTS))
     _warn_of_stiff_elements(mesh)
-    K, m = _solid_matrices(mesh, groups, lumped) if groups else _empty_matrices(len(mesh.nodes))
     turning = np.union1d(turning_nodes(mesh), nodes_of_bodies(mesh))
     nodes = Nodes(mesh.nodes, mesh.node_ids, mesh.node_sets, Freedoms(len(mesh.nodes), turning), mesh.faces)
     joints = connected(nodes, connections)
+    R = joints.nodes.freedoms.rigid_motion(joints.nodes.positions - mesh.nodes.mean(axis=0))
+    return Layout(material, sections, formulation, joints, constraints_of(joints.rows, R, held=held), lumped, held)
+
+
+def elements_model(mesh: Mesh, layout: Layout, parts: tuple[Structure, ...]) -> FEModel:
+    """Model of the elements of a mesh with its layout; parts: its beams and shells.
+
+    Raises InputError for elements with no or several materials.
+    """
+    material, joints = layout.material, layout.joints
+    groups = element_groups(mesh, material, layout.formulation.chosen(ELEMENTS))
+    K, m = _solid_matrices(mesh, groups, layout.lumped) if groups else _empty_matrices(len(mesh.nodes))
     places, freedoms = joints.nodes.positions, joints.nodes.freedoms
-    parts = structures(mesh, material, sections, freedoms)
     points, masses = mass_of(parts, freedoms.size)
     K, m = _padded(K, freedoms.size), _padded(m, len(places))
-    fe = FEModel(
-        K=K + stiffness_of(parts, freedoms.size) + joints.stiffness if parts or connections else K,
+    if parts or joints.stiffness.nnz or layout.constraints.T is not None:
+        K = K + stiffness_of(parts, freedoms.size) + joints.stiffness
+    return FEModel(
+        K=K,
         m=sp.block_diag([m, sp.diags(masses)], format="csr") if parts else m,
         nodes=places,
         node_ids=joints.nodes.ids,
@@ -116,20 +157,18 @@ def assemble(
         triangles=mesh.surface_triangles(),
         source=mesh.source,
         unit=mesh.unit,
-        elements=_counted(mesh) + ("" if formulation == DEFAULT else f"; {formulation!r}"),
+        elements=_counted(mesh) + ("" if layout.formulation == DEFAULT else f"; {layout.formulation!r}"),
         material=_described(material),
         mesh=mesh,
         groups=groups,
         structures=parts,
         rotating=freedoms.rotating,
         mass_points=joined([nodes_as_points(places, freedoms.size), *points]) if parts or len(freedoms.rotating) else None,
-        constraints=constraints_of(joints.rows, freedoms.rigid_motion(places - mesh.nodes.mean(axis=0)), held=held),
+        constraints=layout.constraints,
         arms=joints.arms,
         D=joints.damping if abs(joints.damping).max() > 0 else None,
-        held=held,
+        held=layout.held,
     )
-    attached = declared_masses(mesh)
-    return attach(fe, attached) if attached else fe
 
 
 def _empty_matrices(n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:

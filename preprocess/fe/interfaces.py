@@ -35,7 +35,7 @@ class BoundInterface:
 
     ``drives_nodes``: the nodes follow the frame (rigid), otherwise the frame follows the nodes (averaged).
     blocks (b,): translations of the nodes and, behind them, the rotations that are coupled; rigid_motion T (b, 3, 6): their
-    motion with the frame; weights (b,): of least squares; weighted (b, 3, 6): the product W T of these.
+    motion with the frame; weights (b,): of least squares; weighted (b, 3, 6): the product W T of these; gram (6, 6): TᵀWT.
     """
 
     name: str
@@ -48,6 +48,7 @@ class BoundInterface:
     rigid_motion: FloatArray
     weights: FloatArray
     weighted: FloatArray
+    gram: FloatArray
 
     @property
     def dofs(self) -> IntArray:
@@ -55,13 +56,17 @@ class BoundInterface:
         return dofs_of(self.blocks)
 
     @property
+    def radius(self) -> float:
+        """Root mean square of the distance of its nodes from the frame, weighted, m."""
+        return float(np.sqrt(np.trace(self.gram[3:, 3:]) / np.trace(self.gram[:3, :3])))
+
+    @property
     def average(self) -> FloatArray:
         """Motion of the frame from that of its nodes, ``(TᵀWT)⁻¹ TᵀW`` with T the rigid motion of the blocks, (6, 3b).
 
         Source: MSC Nastran, Quick Reference Guide, RBE3.
         """
-        T, WT = self.rigid_motion.reshape(-1, 6), self.weighted.reshape(-1, 6)
-        return np.asarray(np.linalg.solve(WT.T @ T, WT.T))
+        return np.asarray(np.linalg.solve(self.gram, self.weighted.reshape(-1, 6).T))
 
 
 @checked_arguments
@@ -116,7 +121,8 @@ class Interface(ABC):
         size = float(np.linalg.norm(arm, axis=1).mean()) or 1.0
         weights = np.concatenate([weights, weights[np.isin(rows, turned)] * size**2])
         weighted = self._weighted(weights, motion)
-        return BoundInterface(name, self.kind, drives, rows, position, axes, blocks, motion, weights, weighted)
+        gram = weighted.reshape(-1, 6).T @ motion.reshape(-1, 6)
+        return BoundInterface(name, self.kind, drives, rows, position, axes, blocks, motion, weights, weighted, gram)
 
     def _weighted(self, weights: FloatArray, motion: FloatArray) -> FloatArray:
         """The motion of the nodes (n, 3, 6), weighted."""

@@ -23,6 +23,7 @@ from preprocess.fe.structure import Skin, Structure, skin_of
 from preprocess.inputs.arguments import instance, integers, node_indices
 from preprocess.mesh.mesh import Mesh
 from preprocess.mesh.rigid_motion import rigid_motion
+from preprocess.solve.engine import SERIAL, Engine
 from preprocess.solve.sparse_products import sparse_product
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ class FEModel:
     point_masses: those added to m by `attach`
     D (n, n): viscous damping of the connections, N s/m and N m s; None without dampers
     held: whether connections may hold the part, which then cannot be reduced
+    boundary: nodes of the outer surface, by default those of the triangles
+    engine: linear algebra of its fields; with several processes K, m, nodes and elements are those of one of them
 
     Examples
     --------
@@ -81,6 +84,8 @@ class FEModel:
     arms: Mapping[str, Arms] = field(default_factory=dict)
     D: sp.csr_matrix | None = None
     held: bool = False
+    boundary: Indices | None = None
+    engine: Engine = field(default_factory=lambda: SERIAL)
 
     @classmethod
     def from_matrices(
@@ -195,7 +200,7 @@ class FEModel:
         """Cᵀ m v (n, k), the momenta conjugate to the degrees of freedom for velocities v (P, 3, k) of the mass points."""
         p = sparse_product(self.m, np.ascontiguousarray(velocity).reshape(len(self.points), -1))
         p = p.reshape(3 * len(self.points), -1)
-        return p if self.mass_points is None else np.asarray(self._to_freedoms @ p)
+        return self.engine.assembled(p if self.mass_points is None else np.asarray(self._to_freedoms @ p))
 
     @functools.cached_property
     def _to_freedoms(self) -> sp.csr_matrix:
@@ -209,7 +214,17 @@ class FEModel:
 
     def stiffness_product(self, u: Array) -> Array:
         """K u for u (n,) or (n, k)."""
-        return sparse_product(self.K, u.reshape(len(u), -1)).reshape(u.shape)
+        return self.engine.assembled(sparse_product(self.K, u.reshape(len(u), -1))).reshape(u.shape)
+
+    def motion(self, z: Array) -> Array:
+        """u = T z (n, k) of the independent degrees of freedom z (n, k)."""
+        return self.constraints.motion(z)
+
+    def loads(self, f: Array) -> Array:
+        """Loads Tᵀ f (n, k) on the independent degrees of freedom."""
+        if self.constraints.T is None:
+            return f
+        return self.engine.assembled(self.constraints.loads(self.engine.counted(f)))
 
     def rigid_motion(self, centre: Array) -> Array:
         """Degrees of freedom (n, 6) under unit translations and rotations about a point (3,)."""
@@ -220,15 +235,26 @@ class FEModel:
         return u[: 3 * len(self.nodes)].reshape(len(self.nodes), 3, -1)
 
     @property
+    def surface_nodes(self) -> Indices:
+        """Nodes of the outer surface of solids, ascending."""
+        return np.unique(self.triangles) if self.boundary is None else self.boundary
+
+    def owned_nodes(self, nodes: Indices) -> NDArray[np.bool_]:
+        """Which of some nodes count here, where several processes have them."""
+        counted = np.zeros(self.freedoms.size, dtype=bool)
+        counted[self.engine.owned] = True
+        return np.asarray(counted[3 * nodes])
+
+    @property
     def mass(self) -> float:
         """Σ m_ab, kg."""
-        return float(self.m.sum())
+        return float(self.engine.total(np.array(self.m.sum())))
 
     @property
     def centre_of_mass(self) -> Array:
         """Σ m_ab x_b / Σ m_ab (3,), m."""
         nodal = np.asarray(self.m.sum(axis=1)).ravel()
-        return np.asarray(nodal @ self.points / nodal.sum())
+        return self.engine.total(nodal @ self.points) / self.mass
 
 
 def _matrix(given: sp.spmatrix | ArrayLike, name: str, source: str, sizes: tuple[int, ...]) -> sp.csr_matrix:

@@ -22,13 +22,14 @@ and Brezzi, Comput. Methods Appl. Mech. Eng. 72 (1989) 105.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from flexmbs.errors import InputError
 from preprocess.fe.drilling_triangle import drilling_strains
+from preprocess.fe.freedoms import Freedoms
 from preprocess.fe.nodal_stress import elasticity
 from preprocess.fe.shell_schemes import SCHEMES, Scheme, Strains
 from preprocess.fe.shell_sections import STRAINED, Layer, SurfaceSection, with_free_thickness
@@ -62,9 +63,13 @@ class Kinematics(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Shells(Structure):
     """Shells of one section and material. Columns n of the inner arrays are the degrees of freedom of the nodes, six each, and
-    behind them those of the inner node."""
+    behind them those of the inner node. means: the directors, where elements that are not here take part in them."""
 
     section: SurfaceSection = field(kw_only=True)
+    means: Array | None = field(default=None, kw_only=True, repr=False)
+
+    def within(self, rows: Indices, number: Indices, freedoms: Freedoms) -> Structure:
+        return replace(cast(Shells, super().within(rows, number, freedoms)), means=self.directors[rows])
 
     @property
     def _scheme(self) -> Scheme:
@@ -99,6 +104,8 @@ class Shells(Structure):
     @functools.cached_property
     def directors(self) -> Array:
         """n_a (ne, nn + inner, 3): mean normal of the elements at a node, at folds the element's own; tri3 are flat."""
+        if self.means is not None:
+            return self.means
         own = self._normals
         if self.kind == "tri3":
             return own

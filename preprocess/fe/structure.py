@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -65,6 +65,13 @@ class Structure(ABC):
     x: Array = field(repr=False)
     rotates: ClassVar[bool] = True
     """Whether the nodes need a rotation."""
+
+    def within(self, rows: Indices, number: Indices, freedoms: Freedoms) -> Structure:
+        """The elements of some rows on nodes with other numbers (N,), which have these freedoms."""
+        table = number[self.connectivity[rows]]
+        return replace(
+            self, connectivity=table, ids=self.ids[rows], numbers=self.numbers[rows], x=self.x[rows], freedoms=freedoms
+        )
 
     @property
     def dofs(self) -> Indices:

@@ -53,12 +53,14 @@ from flexmbs.errors import InputError
 from flexmbs.flexible_body.divided import DividedBodyData
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.toml.document import Document
-from preprocess.body.build import reduce
+from preprocess.body.build import How, reduce
 from preprocess.body.divided import reduce_divided
 from preprocess.body.prestress import Prestress
 from preprocess.body.stress import Stress
+from preprocess.distributed.reduce import Job
+from preprocess.distributed.share import Whole
 from preprocess.elements.formulation import Formulation
-from preprocess.fe.assembly import assemble
+from preprocess.fe.assembly import assemble, layout_of
 from preprocess.fe.attach import attach
 from preprocess.fe.connections import Connection
 from preprocess.fe.interfaces import Interface
@@ -243,6 +245,21 @@ class Part:
                 inertia_loads=options.inertia_loads, name=options.name, progress=progress, keep=keep,
             )  # fmt: skip
         return replace(data, provenance={**origin, **data.provenance, INPUTS: self.digest()})
+
+    def job(self) -> Job:
+        """The part for `reduce_together`, before any matrix. Raises InputError."""
+        options = self.options
+        if self.division is not None or self.mesh is None:
+            what = "[divide]" if self.mesh is not None else "[matrices]"
+            raise InputError(f"{self.document.path}: engine: petsc does not support {what}; reduce it in one process")
+        mesh = self.read_mesh()
+        with self.located():
+            layout = layout_of(mesh, self.material, self.formulation, self.sections, self.connections, lumped=options.lumped)
+            how = How(
+                self.method, options.band, options.tolerance, options.reference, options.damping, self.prestress,
+                options.stiffening, self.stress, options.name, options.estimate, options.inertia_loads,
+            )  # fmt: skip
+            return Job(Whole.bound(mesh, layout, self.interfaces), how, ("point masses",) if self.point_masses else ())
 
     def reduce_divided(self, *, allow_large: bool = False, progress: Progress | None = None) -> DividedBodyData:
         """Divided flexible body of a part with pieces; the provenance of each piece names the part file and the digest of the

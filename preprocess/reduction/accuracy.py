@@ -88,7 +88,7 @@ class ReducedModel(NamedTuple):
     @classmethod
     def of(cls, statics: InterfaceStatics, shapes: FloatArray) -> ReducedModel:
         """Reduced model of given shapes."""
-        K = shapes.T @ statics.fe.stiffness_product(shapes)
+        K = statics.fe.engine.inner(shapes, statics.fe.stiffness_product(shapes))
         return cls(statics, shapes, 0.5 * (K + K.T))
 
 
@@ -115,10 +115,11 @@ def frequency_errors(reduced: ReducedModel, held: int | None, omega_max: float, 
 def _ritz(reduced: ReducedModel, held: int | None) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Shapes satisfying the support (3N, n), the eigenvalues (n,) of (K, M) in their span, ascending, and the vectors (n, n)."""
     statics, shapes, M = reduced.statics, reduced.shapes, np.eye(len(reduced.K))
+    inner = statics.fe.engine.inner
     if held is not None:
         rows = slice(6 * held, 6 * held + 6)
         L, R = statics.interface_loads[:, rows], statics.rigid_modes
-        follow = np.linalg.solve(L.T @ R, L.T @ shapes)
+        follow = np.linalg.solve(inner(L, R), inner(L, shapes))
         shapes, M = shapes - R @ follow, M + follow.T @ follow
     lam, V = scipy.linalg.eigh(reduced.K, M)
     return shapes, np.maximum(lam, np.finfo(float).tiny), V
@@ -126,31 +127,31 @@ def _ritz(reduced: ReducedModel, held: int | None) -> tuple[FloatArray, FloatArr
 
 def _improved(statics: InterfaceStatics, W: FloatArray, lam: FloatArray, m: int, held: int | None) -> FloatArray:
     """The m lowest eigenvalues in the span of the Ritz vectors W (3N, n), the corrections of the m lowest, static responses."""
-    mass, MW = statics.fe.mass_product, statics.fe.mass_product(W)
+    mass, MW, engine = statics.fe.mass_product, statics.fe.mass_product(W), statics.fe.engine
     response = statics.free_response(MW[:, :m]) if held is None else statics.held_response(MW[:, :m], held)
     D = np.hstack([response * lam[:m] - W[:, :m], _static_shapes(statics, held)])
     for _ in range(2):
-        D = D - W @ (MW.T @ D)
-    size = np.sqrt(np.maximum(np.einsum("ik,ik->k", D, mass(D)), 0.0))
+        D = D - W @ engine.inner(MW, D)
+    size = np.sqrt(np.maximum(engine.squares(D, mass(D)), 0.0))
     D = D[:, size > _CORRECTION]
     if not D.shape[1]:
         return lam[:m]
-    D = orthonormal(D, mass, size[size > _CORRECTION])[1]
+    D = orthonormal(D, statics.fe, size[size > _CORRECTION])[1]
     KD = statics.fe.stiffness_product(D)
-    coupling = W.T @ KD
-    K = np.block([[np.diag(lam), coupling], [coupling.T, D.T @ KD]])
+    coupling = engine.inner(W, KD)
+    K = np.block([[np.diag(lam), coupling], [coupling.T, engine.inner(D, KD)]])
     return np.asarray(scipy.linalg.eigvalsh(0.5 * (K + K.T))[:m])
 
 
 def _static_shapes(statics: InterfaceStatics, held: int | None) -> FloatArray:
     """Responses (3N, n) to loads at the interfaces and, where the body is held, to its inertia; of unit M-norm."""
-    R, mass = statics.rigid_modes, statics.fe.mass_product
+    R, mass, engine = statics.rigid_modes, statics.fe.mass_product, statics.fe.engine
     Psi = statics.constraint_modes()
     if held is None:
-        shapes = Psi[:, 6:] - R @ (R.T @ mass(Psi[:, 6:]))
+        shapes = Psi[:, 6:] - R @ engine.inner(R, mass(Psi[:, 6:]))
     else:
         shapes = np.hstack([np.delete(Psi, np.s_[6 * held : 6 * held + 6], axis=1), statics.held_response(mass(R), held)])
-    return np.asarray(shapes / np.sqrt(np.einsum("ik,ik->k", shapes, mass(shapes))))
+    return np.asarray(shapes / np.sqrt(engine.squares(shapes, mass(shapes))))
 
 
 def compliance_errors(reduced: ReducedModel) -> dict[str, float]:
@@ -171,6 +172,6 @@ def compliance_errors(reduced: ReducedModel) -> dict[str, float]:
 def reduced_compliance(reduced: ReducedModel, held: int) -> FloatArray:
     """Displacements of the interface coordinates (6 × interfaces, 6 × interfaces) under their unit loads, ``held`` held."""
     moved, lam, V = _ritz(reduced, held)
-    E = (reduced.statics.interface_loads.T @ moved) @ V
+    E = reduced.statics.interface_motion(moved) @ V
     E[6 * held : 6 * held + 6] = 0.0
     return np.asarray((E / lam) @ E.T)

@@ -30,8 +30,8 @@ class FreeReduction(NamedTuple):
     @classmethod
     def of(cls, statics: InterfaceStatics, shapes: FloatArray) -> FreeReduction:
         """Reduction of a body to given elastic, M-orthonormal shapes (3N, n)."""
-        K, L = shapes.T @ statics.fe.stiffness_product(shapes), statics.interface_loads
-        return cls(0.5 * (K + K.T), L.T @ shapes, L.T @ statics.rigid_modes)
+        K = statics.fe.engine.inner(shapes, statics.fe.stiffness_product(shapes))
+        return cls(0.5 * (K + K.T), statics.interface_motion(shapes), statics.interface_motion(statics.rigid_modes))
 
     def within(self, Q: FloatArray) -> FreeReduction:
         """Reduction to the combinations Q (n, m) of the shapes, orthonormal."""

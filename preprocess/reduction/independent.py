@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ import scipy.linalg
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.file import MAX_MODES
 from flexmbs.flexible_body.parts import FloatArray
+from preprocess.fe.model import FEModel
 from preprocess.reduction.statics import InterfaceStatics
 
 DEPENDENT = 1e-6  # smallest remainder, relative in the norm √(φᵀMφ), of an independent shape
@@ -31,19 +32,19 @@ def elastic_shapes(statics: InterfaceStatics, blocks: Mapping[str, FloatArray]) 
     A shape is dropped when its remainder outside the span of the rigid-body modes and the previous shapes is below ``DEPENDENT``
     of its M-norm, where round-off dominates.  Raises InputError for too many shapes, and when none is left.
     """
-    R, mass = statics.rigid_modes, statics.fe.mass_product
+    R, mass, engine = statics.rigid_modes, statics.fe.mass_product, statics.fe.engine
     given = np.hstack(list(blocks.values()))
     if given.shape[1] > MAX_MODES:
         raise InputError(f"method: gives {given.shape[1]} shapes; a flexible body has at most {MAX_MODES}")
-    norms = np.sqrt(np.einsum("ik,ik->k", given, mass(given)))
+    norms = np.sqrt(engine.squares(given, mass(given)))
     MR = mass(R)
-    given -= R @ (MR.T @ given)
-    keep, shapes = orthonormal(given, mass, norms)
+    given -= R @ engine.inner(MR, given)
+    keep, shapes = orthonormal(given, statics.fe, norms)
     if not shapes.shape[1]:
         raise InputError(f"method: its {given.shape[1]} shapes are rigid-body modes only; give shapes that deform the body")
     shapes = statics.admissible(shapes)  # removes round-off of nearly dependent shapes
-    shapes -= R @ (MR.T @ shapes)
-    shapes = _polished(shapes, mass)
+    shapes -= R @ engine.inner(MR, shapes)
+    shapes = _polished(shapes, statics.fe)
     names = np.repeat(list(blocks), [block.shape[1] for block in blocks.values()])
     dropped = tuple(
         f"{np.sum(names[~keep] == name)} of {block.shape[1]} {name}" for name, block in blocks.items() if name in names[~keep]
@@ -52,7 +53,7 @@ def elastic_shapes(statics: InterfaceStatics, blocks: Mapping[str, FloatArray]) 
 
 
 def orthonormal(
-    shapes: FloatArray, mass: Callable[[FloatArray], FloatArray], norms: FloatArray, tolerance: float = DEPENDENT
+    shapes: FloatArray, fe: FEModel, norms: FloatArray, tolerance: float = DEPENDENT
 ) -> tuple[np.ndarray, FloatArray]:
     """Mask of the shapes (3N, n) kept, and their M-orthonormal span (3N, rank).
 
@@ -60,24 +61,25 @@ def orthonormal(
     with large remainders are orthonormalized at once, by Cholesky factors of their Gram matrix; the others are orthogonalized
     against them and treated in the next pass.
     """
+    mass, engine = fe.mass_product, fe.engine
     keep, left, found = np.zeros(len(norms), bool), np.arange(len(norms)), np.zeros((len(shapes), 0))
     rest, share = shapes / np.where(norms > 0, norms, 1.0), np.ones(len(norms))
     while left.size:
         product = mass(rest)
-        size = np.sqrt(np.maximum(np.einsum("ik,ik->k", rest, product), 0.0))
+        size = np.sqrt(np.maximum(engine.squares(rest, product), 0.0))
         share = share * size
         large = share > tolerance
         left, share = left[large], share[large]
         rest, product, size = _columns(rest, large), _columns(product, large), size[large]
-        gram = rest.T @ product / np.outer(size, size)
+        gram = engine.inner(rest, product) / np.outer(size, size)
         rest = rest / size
         chosen = _independent(gram)
-        added = _orthonormal(_columns(rest, chosen), gram[np.ix_(chosen, chosen)], mass)
+        added = _orthonormal(_columns(rest, chosen), gram[np.ix_(chosen, chosen)], fe)
         found = np.hstack([found, added]) if found.size else added
         keep[left[chosen]] = True
         left, rest, share = left[~chosen], rest[:, ~chosen], share[~chosen]
         for _ in range(2 if left.size else 0):
-            rest = rest - found @ (found.T @ mass(rest))
+            rest = rest - found @ engine.inner(found, mass(rest))
     return keep, found
 
 
@@ -86,20 +88,20 @@ def _columns(A: FloatArray, chosen: np.ndarray) -> FloatArray:
     return A if chosen.all() else A[:, chosen]
 
 
-def _polished(shapes: FloatArray, mass: Callable[[FloatArray], FloatArray]) -> FloatArray:
+def _polished(shapes: FloatArray, fe: FEModel) -> FloatArray:
     """Orthonormal span of shapes (3N, n) that are nearly so."""
-    gram = shapes.T @ mass(shapes)
+    gram = fe.engine.inner(shapes, fe.mass_product(shapes))
     if np.abs(gram - np.eye(len(gram))).max() < _CLEAR:
         return _divided(shapes, gram)
-    return orthonormal(shapes, mass, np.ones(len(gram)))[1]
+    return orthonormal(shapes, fe, np.ones(len(gram)))[1]
 
 
-def _orthonormal(shapes: FloatArray, gram: FloatArray, mass: Callable[[FloatArray], FloatArray]) -> FloatArray:
+def _orthonormal(shapes: FloatArray, gram: FloatArray, fe: FEModel) -> FloatArray:
     """Orthonormal span of shapes (3N, k) whose Gram matrix (k, k) is known, by its Cholesky factor and that of the result."""
     if not shapes.shape[1]:
         return shapes
     shapes = _divided(shapes, gram)
-    return _divided(shapes, shapes.T @ mass(shapes))
+    return _divided(shapes, fe.engine.inner(shapes, fe.mass_product(shapes)))
 
 
 def _divided(shapes: FloatArray, gram: FloatArray) -> FloatArray:

@@ -79,7 +79,7 @@ class Krylov(Reduction):
             norms = np.sqrt(_products(X, mass(X)))
             for _again in range(2):
                 X = X - found @ (found.T @ mass(X))
-            X = orthonormal(X, mass, norms)[1]
+            X = orthonormal(X, statics.fe, norms)[1]
             if not X.shape[1]:
                 break
             found, loads = np.hstack([found, X]), mass(X)

@@ -11,7 +11,7 @@ from flexmbs.flexible_body.parts import FloatArray
 from preprocess.reduction.accuracy import ReducedModel, frequency_errors
 from preprocess.reduction.independent import elastic_shapes
 from preprocess.reduction.statics import InterfaceStatics
-from preprocess.solve.lanczos import Modes, Operator, modes_of
+from preprocess.solve.lanczos import Modes, Operator
 
 _FIRST, _GROWTH, _HIGHEST = 1.5, 1.6, 10.0  # frequency limits of the modes tried, as multiples of the band
 
@@ -26,7 +26,7 @@ def fewest_modes(
     """
     limit = _FIRST
     while True:
-        pool = modes_of(response, statics.fe.mass_product, statics.size, omega_max=limit * omega)
+        pool = statics.modes(response, omega_max=limit * omega)
         worst = _worst(statics, static, normal, pool, len(pool.omega), omega)
         if worst <= tolerance:
             break

@@ -16,7 +16,7 @@ from preprocess.reduction.base import Basis, Progress, Reduction
 from preprocess.reduction.mode_selection import fewest_modes
 from preprocess.reduction.statics import InterfaceStatics
 from preprocess.reduction.sturm import CHEAP, modes_below, prove_complete
-from preprocess.solve.lanczos import Modes, Operator, modes_of
+from preprocess.solve.lanczos import Modes, Operator
 
 AUTO = "auto"
 
@@ -29,7 +29,7 @@ class NormalModeReduction(Reduction):
     modes up to it [Hz].  band: highest frequency that has to be accurate [Hz].  tolerance: largest estimated relative error of
     the frequencies in the band.
     verify: Sturm check of K − ω² M that no normal mode is missed, at the cost of another factorization; by default for parts of
-    up to 30 000 degrees of freedom."""
+    up to 30 000 degrees of freedom, and always with the engine slepc."""
 
     _: KW_ONLY
     modes: int | Literal["auto"] | None = None
@@ -107,10 +107,11 @@ class NormalModeReduction(Reduction):
             raise InputError(f"method.modes: {count} requested; the body has {available} degrees of freedom {self._where}")
         if self.frequency:
             self._check_mode_count(statics, self.frequency, "frequency")
-        found = modes_of(self.normal_response(statics), statics.fe.mass_product, statics.size, count=count, omega_max=limit)
+        found = statics.modes(self.normal_response(statics), count=count, omega_max=limit)
         if not found.omega.size:
             raise InputError(f"method.frequency: no {self.normal} mode up to {self.frequency} Hz; increase the limit")
-        if statics.size <= CHEAP if self.verify is None else self.verify:
+        checked = statics.fe.engine.single_vectors or statics.degrees_of_freedom <= CHEAP
+        if checked if self.verify is None else self.verify:
             prove_complete(statics, found.omega, self.held(statics))
         return found
 

@@ -47,6 +47,6 @@ class Rubin(NormalModeReduction):
     def basis(self, statics: InterfaceStatics, progress: Progress) -> Basis:
         found = super().basis(statics, progress)
         attachment, modes = found.shapes["residual attachment modes"], found.shapes["free-interface modes"]
-        residual = attachment - modes @ (modes.T @ statics.fe.mass_product(attachment))
+        residual = attachment - modes @ statics.fe.engine.inner(modes, statics.fe.mass_product(attachment))
         blocks = {"free-interface modes": modes, "residual attachment modes": residual}
         return Basis(blocks, found.normal_frequencies, found.band)

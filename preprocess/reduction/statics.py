@@ -23,7 +23,8 @@ from __future__ import annotations
 import functools
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -31,13 +32,13 @@ import scipy.sparse as sp
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.parts import FloatArray
-from preprocess.fe.constraints import Constraints
 from preprocess.fe.freedoms import dofs_of
 from preprocess.fe.interfaces import BoundInterface
 from preprocess.fe.model import FEModel
-from preprocess.solve.factorize import factorize
+from preprocess.solve.engine import Engine, Matrix
 from preprocess.solve.factors import Factor
 from preprocess.solve.kept_factor import keep_factor, kept_factor
+from preprocess.solve.lanczos import Modes, Operator
 
 FEW, PER = 100, 1000  # constraints by nodes of rigid interfaces that cost less than a factor: few, or one for so many unknowns
 _SINGULAR = 1e-14  # reciprocal condition number of dependent interfaces
@@ -53,9 +54,9 @@ DEPENDENT = (
 class InterfaceStatics:
     """Static response of a body to loads and to interface coordinates, ordered six per interface as given.
 
-    fe, interfaces: the body; size: of its degrees of freedom; coordinates = 6 × interfaces; free_count: degrees of freedom with
-    the interfaces held, free_degrees_of_freedom: with none held, both without those that have no mass; read: whether the factor
-    was kept before.
+    fe, interfaces: the body; size: number of its degrees of freedom that are here, degrees_of_freedom: of all;
+    coordinates = 6 × interfaces; free_count: degrees of freedom with the interfaces held, free_degrees_of_freedom: with none,
+    both without those that have no mass; read: whether the factor was kept before.
     """
 
     def __init__(self, fe: FEModel, interfaces: Sequence[BoundInterface], keep: str | os.PathLike[str] | None = None) -> None:
@@ -66,28 +67,29 @@ class InterfaceStatics:
         size, connections = fe.freedoms.size, fe.constraints
         rigid = [each.drives_nodes for each in interfaces]
         eliminated = np.array(rigid, dtype=bool) & (keep is None or _rows(interfaces) > max(FEW, size // PER))
-        self._T, self._driving = _driven(interfaces, eliminated, connections, size)
-        self._G, self._B = _constraint_rows(interfaces, eliminated, connections, size)
-        self._R = np.zeros((size, 0)) if eliminated.any() else fe.rigid_motion(fe.nodes.mean(axis=0))
+        self._T, self._driving = _driven(fe, interfaces, eliminated)
+        self._G, self._B = _constraint_columns(fe, interfaces, eliminated)
+        self._R = np.zeros((size, 0)) if eliminated.any() else fe.rigid_motion(fe.centre_of_mass)
         free = free_blocks(fe, interfaces)
-        if not free.size:
+        if not fe.engine.total(np.array(free.size)):
             raise InputError("interfaces: they hold every node; leave part of the body deformable")
         K = connections.matrix(fe.K)
-        self._KT = connections.loads(fe.K @ self._T)
+        self._KT = fe.loads(fe.stiffness_product(self._T))
         self.read, self._factor = _factor(
             fe, K if eliminated.any() else K + _springs(fe, K, self._R), free if eliminated.any() else free_blocks(fe, ()), keep
         )
         self.fe, self.interfaces = fe, tuple(interfaces)
         self.size, self.coordinates = size, 6 * len(interfaces)
         massive = _massive(fe, free)
+        self.degrees_of_freedom = fe.engine.count(np.ones(size, dtype=bool))
         self.free_count, self.free_degrees_of_freedom = massive - 6 * (len(rigid) - sum(rigid)), massive + 6 * sum(rigid)
         self._releases: dict[int, tuple[FloatArray, bool]] = {}
-        self._Y = self._restrained(np.asarray(self._G.T.toarray()))
-        self._border = _BorderedSystem(self._G @ self._Y, self._G @ self._R)
+        self._Y = self._restrained(np.asarray(self._G.toarray()))
+        self._border = _BorderedSystem(self._inner(self._G, self._Y), self._inner(self._G, self._R))
 
     def response(self, loads: FloatArray) -> FloatArray:
         """Displacements (3N, k) under nodal loads (3N, k) with every interface coordinate held at zero."""
-        return self._closed(self.fe.constraints.loads(loads), np.zeros((len(self._B), loads.shape[1])))
+        return self._closed(self.fe.loads(loads), np.zeros((len(self._B), loads.shape[1])))
 
     def constraint_modes(self) -> FloatArray:
         """Displacements Ψ (3N, 6 × interfaces) for each interface coordinate at one and all others at zero."""
@@ -104,7 +106,7 @@ class InterfaceStatics:
     @functools.cached_property
     def interface_stiffness(self) -> FloatArray:
         """S = Ψᵀ K Ψ, the stiffness of the interface coordinates, (6 × interfaces, 6 × interfaces), of rank six less."""
-        S = self._Psi.T @ self.fe.stiffness_product(self._Psi)
+        S = self._inner(self._Psi, self.fe.stiffness_product(self._Psi))
         return np.asarray(0.5 * (S + S.T))
 
     def interface_compliance(self, held: int) -> FloatArray:
@@ -118,12 +120,12 @@ class InterfaceStatics:
 
     def admissible(self, shapes: FloatArray) -> FloatArray:
         """Shapes (3N, n) with the nodes of rigid interfaces projected onto the nearest rigid motion, obeying the connections."""
-        result = np.array(shapes)
-        for interface in self.interfaces:
+        result, motion = np.array(shapes), self.interface_motion(shapes)
+        for k, interface in enumerate(self.interfaces):
             if interface.drives_nodes:
                 rows = interface.dofs
-                result[rows] = interface.rigid_motion.reshape(-1, 6) @ (interface.average @ shapes[rows])
-        return self.fe.constraints.motion(result)
+                result[rows] = interface.rigid_motion.reshape(-1, 6) @ motion[6 * k : 6 * k + 6]
+        return self.fe.motion(result)
 
     @functools.cached_property
     def interface_loads(self) -> FloatArray:
@@ -136,11 +138,23 @@ class InterfaceStatics:
             L[interface.dofs, 6 * k : 6 * k + 6] = interface.average.T
         return L
 
+    def interface_motion(self, u: FloatArray) -> FloatArray:
+        """Interface coordinates Lᵀ u (6 × interfaces, k) of admissible displacements u (3N, k)."""
+        return self._inner(self.interface_loads, u)
+
+    def modes(self, response: Operator, *, count: int = 0, omega_max: float = 0.0) -> Modes:
+        """The ``count`` lowest modes of the body with a static response, or all with ω ≤ ``omega_max``. Raises SolverError."""
+        return self.fe.engine.modes(response, self.fe.mass_product, self.size, count=count, omega_max=omega_max)
+
+    @property
+    def _inner(self) -> Callable[[Any, FloatArray], FloatArray]:
+        return self.fe.engine.inner
+
     @functools.cached_property
     def rigid_modes(self) -> FloatArray:
         """Rigid-body modes R (3N, 6) with Rᵀ M R = 1."""
         R = self.fe.rigid_motion(self.fe.centre_of_mass)
-        L = np.linalg.cholesky(R.T @ self.fe.mass_product(R))
+        L = np.linalg.cholesky(self._inner(R, self.fe.mass_product(R)))
         return np.asarray(scipy.linalg.solve_triangular(L, R.T, lower=True).T)
 
     def held_response(self, loads: FloatArray, k: int) -> FloatArray:
@@ -153,7 +167,7 @@ class InterfaceStatics:
         if not others.size:
             return np.array(u)
         Psi = self._Psi[:, others]
-        return np.asarray(u + Psi @ scipy.linalg.cho_solve(self._released(k), Psi.T @ loads))
+        return np.asarray(u + Psi @ scipy.linalg.cho_solve(self._released(k), self._inner(Psi, loads)))
 
     def free_response(self, loads: FloatArray) -> FloatArray:
         """Elastic displacements (3N, c) of the free body under nodal loads (3N, c), ``a = Pᵀ K_c⁻¹ P f``, P = 1 − M R Rᵀ.
@@ -163,8 +177,8 @@ class InterfaceStatics:
         Source: Craig and Kurdila, Fundamentals of Structural Dynamics (2006), section 17.3.
         """
         R, MR = self.rigid_modes, self._MR
-        u = self.held_response(loads - MR @ (R.T @ loads), 0)
-        return np.asarray(u - R @ (MR.T @ u))
+        u = self.held_response(loads - MR @ self._inner(R, loads), 0)
+        return np.asarray(u - R @ self._inner(MR, u))
 
     @functools.cached_property
     def _MR(self) -> FloatArray:
@@ -189,9 +203,9 @@ class InterfaceStatics:
         """Response to loads T_cᵀ f with the constrained motion G u at q and eliminated nodes at zero."""
         y = self._restrained(loads)
         if len(self._B):
-            reaction, rigid = self._border.solve(q - self._G @ y, -self._R.T @ loads)
+            reaction, rigid = self._border.solve(q - self._inner(self._G, y), -self._inner(self._R, loads))
             y = np.asarray(y + self._Y @ reaction + self._R @ rigid)
-        return self.fe.constraints.motion(y)
+        return self.fe.motion(y)
 
     def _restrained(self, loads: FloatArray) -> FloatArray:
         if loads.shape[1] <= _COLUMNS:
@@ -240,33 +254,36 @@ def free_blocks(fe: FEModel, interfaces: Sequence[BoundInterface]) -> np.ndarray
 def factorize_free(fe: FEModel, A: sp.csr_matrix, free: np.ndarray, *, definite: bool = True) -> Factor:
     """Factor of the rows and columns of some blocks; messages name nodes."""
     node = fe.freedoms.node_of_block
-    return factorize(A, nodes=free, coordinates=fe.nodes[node], node_ids=fe.node_ids[node], definite=definite)
+    return fe.engine.factorize(Matrix(A, free, fe.nodes[node], fe.node_ids[node], definite))
 
 
 def _massive(fe: FEModel, free: np.ndarray) -> int:
     """Number of independent degrees of freedom with mass in some blocks."""
     if fe.mass_points is None and fe.constraints.T is None:
-        return 3 * len(free)
-    mass = fe.constraints.matrix(fe.M).diagonal()
+        share = np.repeat(fe.m.diagonal(), 3)
+    else:
+        share = fe.constraints.matrix(fe.M).diagonal()
+    mass = fe.engine.assembled(share[:, None])[:, 0]
     mass[fe.constraints.dependent] = 0.0
-    return int((mass[dofs_of(free)] > 0).sum())
+    massive = np.zeros(fe.freedoms.size, dtype=bool)
+    massive[dofs_of(free)] = mass[dofs_of(free)] > 0
+    return fe.engine.count(massive)
 
 
-def _driven(
-    interfaces: Sequence[BoundInterface], eliminated: np.ndarray, connections: Constraints, size: int
-) -> tuple[sp.csr_matrix, np.ndarray]:
+def _driven(fe: FEModel, interfaces: Sequence[BoundInterface], eliminated: np.ndarray) -> tuple[FloatArray, np.ndarray]:
     """Motion T (n, 6r) of all nodes by the coordinates of the interfaces whose nodes are eliminated, and the indices of these."""
     chosen = [k for k, each in enumerate(eliminated) if each]
-    parts = [_at(interfaces[k], interfaces[k].rigid_motion.reshape(-1, 6), size) for k in chosen]
-    T = sp.hstack(parts, format="csr") if parts else sp.csr_matrix((size, 0))
-    return connections.motion(T), (6 * np.array(chosen, dtype=np.int64)[:, None] + np.arange(6)).ravel()
+    T = np.zeros((fe.freedoms.size, 6 * len(chosen)))
+    for j, k in enumerate(chosen):
+        T[interfaces[k].dofs, 6 * j : 6 * j + 6] = interfaces[k].rigid_motion.reshape(-1, 6)
+    return fe.motion(T), (6 * np.array(chosen, dtype=np.int64)[:, None] + np.arange(6)).ravel()
 
 
-def _constraint_rows(
-    interfaces: Sequence[BoundInterface], eliminated: np.ndarray, connections: Constraints, size: int
+def _constraint_columns(
+    fe: FEModel, interfaces: Sequence[BoundInterface], eliminated: np.ndarray
 ) -> tuple[sp.csr_matrix, FloatArray]:
-    """G (m, n) and B (m, 6 × interfaces) of the constraints ``G u = B q`` of the other interfaces: averages of averaged ones, the
-    nodes of rigid ones."""
+    """Gᵀ (n, m) and B (m, 6 × interfaces) of the constraints ``G u = B q`` of the other interfaces: averages of averaged
+    ones, the nodes of rigid ones."""
     parts, targets = [], [np.zeros((0, 6 * len(interfaces)))]
     for k, interface in enumerate(interfaces):
         if eliminated[k]:
@@ -274,12 +291,20 @@ def _constraint_rows(
         values, target = interface.average.T, np.eye(6)
         if interface.drives_nodes:
             values, target = np.eye(len(interface.dofs)), interface.rigid_motion.reshape(-1, 6)
-        parts.append(_at(interface, values, size))
+        parts.append(_at(interface, values, fe.freedoms.size))
         targets.append(np.zeros((len(target), 6 * len(interfaces))))
         targets[-1][:, 6 * k : 6 * k + 6] = target
     if not parts:
-        return sp.csr_matrix((0, size)), targets[0]
-    return connections.loads(sp.hstack(parts, format="csr")).T.tocsr(), np.vstack(targets)
+        return sp.csr_matrix((fe.freedoms.size, 0)), targets[0]
+    return _condensed(fe, sp.hstack(parts, format="csr")), np.vstack(targets)
+
+
+def _condensed(fe: FEModel, columns: sp.csr_matrix) -> sp.csr_matrix:
+    """Loads on the independent degrees of freedom of sparse columns (n, m)."""
+    if fe.constraints.T is None:
+        return columns
+    starts = range(0, columns.shape[1], _COLUMNS)
+    return sp.hstack([sp.csr_matrix(fe.loads(columns[:, low : low + _COLUMNS].toarray())) for low in starts], format="csr")
 
 
 def _at(interface: BoundInterface, values: FloatArray, size: int) -> sp.csr_matrix:
@@ -313,16 +338,31 @@ def _springs(fe: FEModel, K: sp.csr_matrix, R: FloatArray) -> sp.csr_matrix:
 
 
 def _supports(fe: FEModel, R: FloatArray) -> np.ndarray:
-    """Six independent degrees of freedom at three distant nodes that hold the body without straining it."""
+    """Six degrees of freedom of three distant nodes that hold the body without straining it; those of them that are here."""
+    engine, node = fe.engine, fe.freedoms.node_of_block
     free = fe.constraints.free_blocks(np.arange(fe.freedoms.size // 3))
-    places = fe.nodes[fe.freedoms.node_of_block[free]]
-    first = places[np.argmax(np.linalg.norm(places - places.mean(axis=0), axis=1))]
-    second = places[np.argmax(np.linalg.norm(places - first, axis=1))]
+    places = fe.nodes[node[free]]
+    first = _farthest(engine, np.linalg.norm(places - fe.centre_of_mass, axis=1), places)
+    second = _farthest(engine, np.linalg.norm(places - first, axis=1), places)
     line = (second - first) / np.linalg.norm(second - first)
     arm = places - first
-    third = places[np.argmax(np.linalg.norm(arm - np.outer(arm @ line, line), axis=1))]
+    third = _farthest(engine, np.linalg.norm(arm - np.outer(arm @ line, line), axis=1), places)
     near = [np.flatnonzero((places == place).all(axis=1)) for place in (first, second, third)]
-    dofs = np.setdiff1d(dofs_of(free[np.unique(np.concatenate(near))]), fe.constraints.dependent)
-    scaled = R[dofs] / np.linalg.norm(R[dofs], axis=0)
-    pivots = scipy.linalg.qr(scaled.T, pivoting=True)[2]
-    return np.sort(dofs[pivots[:6]])
+    usable = np.zeros(len(R), dtype=bool)
+    usable[np.setdiff1d(dofs_of(free[np.unique(np.concatenate(near))]), fe.constraints.dependent)] = True
+    own = np.zeros(len(R), dtype=bool)
+    own[engine.owned] = usable[engine.owned]
+    dofs = np.flatnonzero(own)
+    candidates = engine.gathered(np.column_stack([np.full(len(dofs), engine.process), dofs, R[dofs]]))
+    scaled = candidates[:, 2:] / np.linalg.norm(candidates[:, 2:], axis=0)
+    chosen = candidates[scipy.linalg.qr(scaled.T, pivoting=True)[2][:6]]
+    held = np.zeros((len(R), 1))
+    held[chosen[chosen[:, 0] == engine.process, 1].astype(np.int64)] = 1.0
+    return np.flatnonzero(engine.assembled(held))
+
+
+def _farthest(engine: Engine, distance: FloatArray, places: FloatArray) -> FloatArray:
+    """Place (3,) at the largest distance of all processes."""
+    best = np.argsort(-distance, kind="stable")[:1]
+    found = engine.gathered(np.column_stack([distance[best], places[best]]))
+    return np.asarray(found[np.argmax(found[:, 0]), 1:])

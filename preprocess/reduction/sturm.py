@@ -53,7 +53,7 @@ class SturmCounts:
         border, corner, constraints = _border(self._statics, self._dynamic, held)
         count = self._factor.negative_pivots() - constraints
         if border.shape[1]:
-            S = corner - border.T @ self._factor.solve(border)
+            S = corner - self._statics.fe.engine.inner(border, self._factor.solve(border))
             scale = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(S)), np.finfo(float).tiny))
             count += int((scipy.linalg.eigvalsh(0.5 * scale[:, None] * (S + S.T) * scale) < 0).sum())
         return count
@@ -72,7 +72,7 @@ class SturmCounts:
 
 def _border(statics: InterfaceStatics, dynamic: sp.csr_matrix, held: Sequence[int]) -> tuple[FloatArray, FloatArray, int]:
     """Columns [A_fq Gᵀ] on all nodes, the matrix [A_qq 0; 0 0], and the number of rows of G, connections eliminated."""
-    connections = statics.fe.constraints
+    fe = statics.fe
     moves, averages = [np.zeros((statics.size, 0))], [np.zeros((statics.size, 0))]
     for k, interface in enumerate(statics.interfaces):
         columns = np.zeros((statics.size, 6))
@@ -83,9 +83,10 @@ def _border(statics: InterfaceStatics, dynamic: sp.csr_matrix, held: Sequence[in
         elif not interface.drives_nodes and k in held:
             columns[rows] = interface.average.T
             averages.append(columns)
-    T, G = connections.motion(np.hstack(moves)), connections.loads(np.hstack(averages))
-    AT = dynamic @ T
-    return np.hstack([connections.loads(AT), G]), scipy.linalg.block_diag(T.T @ AT, np.zeros((G.shape[1],) * 2)), G.shape[1]
+    T, G = fe.motion(np.hstack(moves)), fe.loads(np.hstack(averages))
+    AT = fe.engine.assembled(dynamic @ T)
+    corner = scipy.linalg.block_diag(fe.engine.inner(T, AT), np.zeros((G.shape[1],) * 2))
+    return np.hstack([fe.loads(AT), G]), corner, G.shape[1]
 
 
 def prove_complete(statics: InterfaceStatics, omega: FloatArray, held: Sequence[int]) -> None:

@@ -53,12 +53,21 @@ def modes_of(response: Operator, mass: Operator, size: int, *, count: int = 0, o
     Source: Grimes, Lewis, Simon, SIAM J. Matrix Anal. Appl. 15 (1994) 228 (shifted block Lanczos); Wu, Simon, ibid. 22 (2000) 602
     (thick restart).
     """
-    wanted = _Wanted(count, omega_max)
     if size <= max(_DENSE_SIZE, 4 * count + 10 * block):
-        theta, shapes = _dense(response, mass, size)
-    else:
-        with Threads() as threads:
-            theta, shapes = _block_lanczos(response, mass, TallProducts(size, threads), wanted, block)
+        return _wanted_of(*_dense(response, mass, size), count, omega_max)
+    with Threads() as threads:
+        return modes_by_blocks(response, mass, TallProducts(size, threads), count=count, omega_max=omega_max, block=block)
+
+
+def modes_by_blocks(
+    response: Operator, mass: Operator, products: TallProducts, *, count: int = 0, omega_max: float = 0.0, block: int = 8
+) -> Modes:
+    """Modes as `modes_of`, by the iteration for any size, with given products of fields. Raises SolverError."""
+    return _wanted_of(*_block_lanczos(response, mass, products, _Wanted(count, omega_max), block), count, omega_max)
+
+
+def _wanted_of(theta: FloatArray, shapes: FloatArray, count: int, omega_max: float) -> Modes:
+    """The modes wanted of eigenpairs (θ, φ), θ descending."""
     positive = theta > 1e-13 * theta[0]
     keep = positive if not count else positive & (np.arange(len(theta)) < count)
     if not count:
@@ -132,7 +141,7 @@ class _Krylov:
         H = np.zeros((k, self._block))
         for _ in range(_SWEEPS):
             MW = self._mass(W)
-            before = np.einsum("ik,ik->k", W, MW)
+            before = self._products.squares(W, MW)
             part = self._products.inner(V, MW)
             self._products.subtract(W, V, part)
             H += part

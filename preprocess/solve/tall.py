@@ -1,7 +1,5 @@
 """Products of tall matrices (n, k), n ≫ k, by blocks of rows on several threads."""
 
-from typing import final
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,7 +10,6 @@ Array = NDArray[np.float64]
 BLOCK = 16384  # rows of a task
 
 
-@final
 class TallProducts:
     """Products of matrices with n rows; the sums are independent of the number of threads."""
 
@@ -23,6 +20,10 @@ class TallProducts:
     def inner(self, A: Array, B: Array) -> Array:
         """Aᵀ B."""
         return np.asarray(sum(self._threads.parallel_map(lambda rows: A[rows].T @ B[rows], self._blocks)))
+
+    def squares(self, A: Array, B: Array) -> Array:
+        """Diagonal of Aᵀ B."""
+        return np.asarray(np.einsum("ik,ik->k", A, B))
 
     def combined(self, A: Array, y: Array) -> Array:
         """A y."""

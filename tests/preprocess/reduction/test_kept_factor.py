@@ -65,7 +65,7 @@ def test_another_number_of_modes_is_not_factored(kept: Path, monkeypatch: pytest
     def never(*_, **__):
         raise AssertionError("factored")
 
-    monkeypatch.setattr(statics, "factorize", never)
+    monkeypatch.setattr("preprocess.solve.engine.factorize", never)
     method = pp.Rubin(modes=9, verify=False)  # a Sturm check factors K − σM
     body = pp.reduce(BAR, STEEL, interfaces=INTERFACES["rigid"], method=method, reference="a", keep=kept)
     assert body.nf == 9 + 12

@@ -10,7 +10,6 @@ from preprocess.fe.interfaces import Averaged, Rigid, bind_interfaces
 from preprocess.fe.material import Isotropic
 from preprocess.fe.model import FEModel
 from preprocess.mesh.structured import box_mesh
-from preprocess.reduction import normal_modes
 from preprocess.reduction.craig_bampton import CraigBampton
 from preprocess.reduction.statics import InterfaceStatics
 from preprocess.reduction.sturm import modes_below
@@ -56,7 +55,7 @@ def test_a_missed_mode_is_reported(bar: FEModel, monkeypatch: pytest.MonkeyPatch
         found = modes_of(*arguments, **options)
         return found._replace(omega=np.delete(found.omega, 2), shapes=np.delete(found.shapes, 2, axis=1))
 
-    monkeypatch.setattr(normal_modes, "modes_of", forgetful)
+    monkeypatch.setattr("preprocess.solve.engine.modes_of", forgetful)
     with pytest.raises(SolverError, match=r"modes: 8 found up to \S+ Hz, 9 exist; request more modes"):
         CraigBampton(modes=10).basis(statics, lambda step, fraction: None)
     CraigBampton(modes=10, verify=False).basis(statics, lambda step, fraction: None)

@@ -1,0 +1,124 @@
+"""Linear algebra of the fields of one model: what reductions need of matrices with a row for every degree of freedom.
+
+A field is an array (n, k) with a row for each degree of freedom that is *here*: all of them, or those of the elements of one of
+several processes; then a row that several processes have is the same in all of them. Element sums, which only the elements here
+contribute to, become fields by `assembled`, sums of small arrays by `total`. So the formulas of a reduction are the same in one
+process and in many.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple, final
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from preprocess.solve.factorize import factorize
+from preprocess.solve.factors import Factor
+from preprocess.solve.lanczos import Modes, Operator, modes_of
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+class Matrix(NamedTuple):
+    """The rows and columns A (n, n) of some ``blocks`` (b,) of three degrees of freedom, the others held; places (n/3, 3) and
+    numbers (n/3,) of all blocks, for the ordering and for messages; whether A must be positive definite."""
+
+    A: sp.csr_matrix
+    blocks: Indices
+    places: Array
+    numbers: Indices
+    definite: bool = True
+
+
+class Engine(ABC):
+    """Products, factors and modes of the fields of a model."""
+
+    owned: slice | NDArray[np.bool_]
+    """The rows of a field that count here: each degree of freedom counts once."""
+
+    @abstractmethod
+    def total(self, x: Array) -> Array:
+        """Sum of an array over all processes."""
+
+    @abstractmethod
+    def largest(self, x: Array) -> Array:
+        """Maximum of an array over all processes, entry by entry."""
+
+    @abstractmethod
+    def assembled(self, f: Array) -> Array:
+        """The field (n, k) that is the sum of the shares f (n, k) of all processes; f may be overwritten."""
+
+    @abstractmethod
+    def factorize(self, matrix: Matrix) -> Factor:
+        """Factor of the sum of the shares A of all processes. Raises InputError for a singular matrix, MachineError."""
+
+    @abstractmethod
+    def modes(self, response: Operator, mass: Operator, size: int, *, count: int = 0, omega_max: float = 0.0) -> Modes:
+        """The ``count`` lowest modes, or all with ω ≤ ``omega_max``, see `modes_of`. Raises SolverError."""
+
+    process: int
+    """Number of this process."""
+    single_vectors: bool
+    """Whether the iteration for modes works with single vectors, and may miss one of several equal frequencies."""
+
+    @abstractmethod
+    def counted(self, f: Array | sp.spmatrix) -> Array | sp.spmatrix:
+        """The field f (n, k) with zero in the rows that do not count here."""
+
+    @abstractmethod
+    def gathered(self, rows: Array) -> Array:
+        """The rows (…, k) of all processes, one below the other."""
+
+    def inner(self, a: Array | sp.spmatrix, b: Array) -> Array:
+        """aᵀ b (k, m) of fields a (n, k), b (n, m)."""
+        return self.total(np.asarray(a.T @ self.counted(b)))
+
+    def squares(self, a: Array, b: Array) -> Array:
+        """The diagonal of aᵀ b, (k,)."""
+        return self.total(np.einsum("ik,ik->k", a, self.counted(b)))
+
+    def extent(self, a: Array) -> Array:
+        """Largest absolute value of each column, (k,)."""
+        return self.largest(np.abs(a).max(axis=0, initial=0.0))
+
+    def count(self, chosen: NDArray[np.bool_]) -> int:
+        """Number of chosen degrees of freedom (n,)."""
+        return int(self.total(np.array(float(np.count_nonzero(chosen[self.owned])))))
+
+
+@final
+class Serial(Engine):
+    """All degrees of freedom in one process, with the package's own factors and Lanczos iteration."""
+
+    owned = slice(None)
+    process = 0
+    single_vectors = False
+
+    def total(self, x: Array) -> Array:
+        return x
+
+    def largest(self, x: Array) -> Array:
+        return x
+
+    def assembled(self, f: Array) -> Array:
+        return f
+
+    def counted(self, f: Array | sp.spmatrix) -> Array | sp.spmatrix:
+        return f
+
+    def gathered(self, rows: Array) -> Array:
+        return rows
+
+    def factorize(self, matrix: Matrix) -> Factor:
+        A, blocks, places, numbers, definite = matrix
+        return factorize(A, nodes=blocks, coordinates=places, node_ids=numbers, definite=definite)
+
+    def modes(self, response: Operator, mass: Operator, size: int, *, count: int = 0, omega_max: float = 0.0) -> Modes:
+        return modes_of(response, mass, size, count=count, omega_max=omega_max)
+
+
+SERIAL = Serial()
