@@ -21,7 +21,7 @@ from preprocess.body.geometric_stiffness import reduced_geometric_stiffness
 from preprocess.body.prestress import Prestress, prestressed
 from preprocess.body.provenance import default_name, provenance
 from preprocess.body.reference import Reference, reference_of
-from preprocess.body.rigid_body_check import rigid_body_modes
+from preprocess.body.rigid_body_check import check_interface_masses, rigid_body_modes
 from preprocess.body.shape_integrals import ShapeIntegrals, shape_integrals
 from preprocess.body.stress import SURFACE_STRESS, BodyFields, Stress, stress_modes
 from preprocess.body.unit_loads import BodyLoads, inertial_loads
@@ -152,6 +152,7 @@ def body_of(fe: FEModel, bound: Sequence[BoundInterface], how: How, steps: Steps
         basis = _with_inertia_loads(basis, statics)
     steps("reference condition", 0.8)
     elastic = elastic_shapes(statics, basis.shapes)
+    check_interface_masses(statics, elastic.shapes)
     modal = _modal_body(statics, elastic, rule, how.prestress)
     steps("shape integrals", 0.95)
     integrals = _integrals(fe, modal)

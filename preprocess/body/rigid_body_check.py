@@ -12,6 +12,8 @@ from flexmbs.flexible_body.parts import FloatArray
 from preprocess.fe.model import FEModel
 from preprocess.reduction.statics import InterfaceStatics
 
+MEND = "attach a PointMass to its nodes, or connect them more stiffly"
+LIGHT = 1e-15  # of the mass of the part
 RESIDUAL = 1e-6  # also satisfied by matrices printed with seven digits
 
 
@@ -57,7 +59,23 @@ def _rigid_residual(fe: FEModel, R: FloatArray) -> float:
 
 def rigid_mode_count(K: FloatArray, M: FloatArray, rigid_quotient: float) -> int:
     """Number of strain-free modes of the reduced body: ω² below round-off, estimated by ``rigid_quotient`` (ω² of the rigid-body
-    modes) and by the accuracy of the eigenvalues."""
-    scale = np.diag(M) ** -0.5
-    omega2 = scipy.linalg.eigh(scale[:, None] * K * scale, scale[:, None] * M * scale, eigvals_only=True)
+    modes) and by the accuracy of the eigenvalues. Raises InputError for motions of interfaces without mass."""
+    diagonal = np.diag(M)
+    try:
+        scale = np.where(diagonal > 0, diagonal, np.nan) ** -0.5
+        omega2 = scipy.linalg.eigh(scale[:, None] * K * scale, scale[:, None] * M * scale, eigvals_only=True)
+    except (ValueError, np.linalg.LinAlgError):  # not finite, not positive definite
+        raise InputError(f"interfaces: a motion of one moves no mass; {MEND}") from None
     return int(np.sum(np.abs(omega2) <= 100 * rigid_quotient + 1e-12 * omega2[-1]))
+
+
+def check_interface_masses(statics: InterfaceStatics, shapes: FloatArray) -> None:
+    """Raise InputError for an interface that M-orthonormal elastic shapes (3N, n) move so much more than rigid motions of unit
+    mass do that round-off decides about the body."""
+    inner, L = statics.fe.engine.inner, statics.interface_loads
+    motion, R = inner(L, shapes), inner(L, statics.rigid_modes)
+    for k, interface in enumerate(statics.interfaces):
+        rows = slice(6 * k, 6 * k + 6)
+        share = float(np.linalg.norm(np.linalg.solve(R[rows], motion[rows]), 2) ** -2)
+        if share < LIGHT:
+            raise InputError(f"interfaces.{interface.name}: moves {share:.1g} of the mass of the part, below round-off; {MEND}")

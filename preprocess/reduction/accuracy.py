@@ -23,6 +23,7 @@ import numpy as np
 import scipy.linalg
 
 from flexmbs.flexible_body.parts import FloatArray
+from preprocess.reduction.free_reduction import supported
 from preprocess.reduction.independent import orthonormal
 from preprocess.reduction.statics import InterfaceStatics
 
@@ -114,14 +115,15 @@ def frequency_errors(reduced: ReducedModel, held: int | None, omega_max: float, 
 
 def _ritz(reduced: ReducedModel, held: int | None) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Shapes satisfying the support (3N, n), the eigenvalues (n,) of (K, M) in their span, ascending, and the vectors (n, n)."""
-    statics, shapes, M = reduced.statics, reduced.shapes, np.eye(len(reduced.K))
+    statics, shapes = reduced.statics, reduced.shapes
     inner = statics.fe.engine.inner
+    follow: FloatArray = np.zeros((6, len(reduced.K)))
     if held is not None:
         rows = slice(6 * held, 6 * held + 6)
         L, R = statics.interface_loads[:, rows], statics.rigid_modes
-        follow = np.linalg.solve(inner(L, R), inner(L, shapes))
-        shapes, M = shapes - R @ follow, M + follow.T @ follow
-    lam, V = scipy.linalg.eigh(reduced.K, M)
+        follow = np.asarray(np.linalg.solve(inner(L, R), inner(L, shapes)), dtype=float)
+        shapes = shapes - R @ follow
+    lam, V = supported(reduced.K, follow)
     return shapes, np.maximum(lam, np.finfo(float).tiny), V
 
 

@@ -39,9 +39,21 @@ class FreeReduction(NamedTuple):
 
     def ritz(self, held: int | None) -> RitzPairs:
         """Ritz pairs of the body, free or with interface ``held`` held: its rigid-body motion follows, ``LᵀR r = −LᵀΦ y``."""
-        n, follow = len(self.K), np.zeros((6, len(self.K)))
+        follow = np.zeros((6, len(self.K)))
         if held is not None:
             rows = slice(6 * held, 6 * held + 6)
             follow[:] = np.linalg.solve(self.rigid[rows], self.elastic[rows])
-        lam, V = scipy.linalg.eigh(self.K, np.eye(n) + follow.T @ follow)
+        lam, V = supported(self.K, follow)
         return RitzPairs(np.maximum(lam, np.finfo(float).tiny), np.vstack([V, -follow @ V]))
+
+
+def supported(K: FloatArray, follow: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Eigenvalues (n,), ascending, and vectors (n, n) of (K, 1 + FᵀF), F (6, n) the rigid-body motion that follows.
+
+    By the triangle of [1; F]: where an interface has hardly any mass F is large, and 1 + FᵀF loses the one to round-off.
+    """
+    n = len(K)
+    back = scipy.linalg.solve_triangular(np.linalg.qr(np.vstack([np.eye(n), follow]), mode="r"), np.eye(n))
+    A = back.T @ K @ back
+    lam, V = scipy.linalg.eigh(0.5 * (A + A.T))
+    return lam, back @ V

@@ -105,8 +105,13 @@ def _orthonormal(shapes: FloatArray, gram: FloatArray, fe: FEModel) -> FloatArra
 
 
 def _divided(shapes: FloatArray, gram: FloatArray) -> FloatArray:
-    """Φ L⁻ᵀ with L Lᵀ the Gram matrix."""
-    L = np.linalg.cholesky(0.5 * (gram + gram.T))
+    """Φ L⁻ᵀ with L Lᵀ the Gram matrix. Raises InputError if it is not positive definite."""
+    try:
+        L = np.linalg.cholesky(0.5 * (gram + gram.T))
+    except np.linalg.LinAlgError:
+        raise InputError(
+            "mass: round-off exceeds the mass of elastic shapes; check point masses, densities and their units"
+        ) from None
     return np.asarray(shapes @ scipy.linalg.solve_triangular(L, np.eye(len(L)), lower=True).T)
 
 
