@@ -18,6 +18,7 @@ from preprocess.reduction.smallest_basis import reference_for, smallest_basis
 from preprocess.reduction.statics import InterfaceStatics
 
 TOLERANCE = 1e-3
+NO_ENERGY = 1e-20  # relative, round-off
 
 
 class Choice(NamedTuple):
@@ -66,7 +67,7 @@ def certificate_facts(
 
 def inertia_coverage(statics: InterfaceStatics, shapes: FloatArray, K: FloatArray) -> dict[str, str | float]:
     """Share of the strain energy under the twelve inertia loads of a rigid motion about each interface, held there, that elastic
-    shapes Φ (3N, n) with stiffness K (n, n) have: ``fᵀ Φ K⁻¹ Φᵀ f / fᵀ A f``, at most one.
+    shapes Φ (3N, n) with stiffness K (n, n) have: ``fᵀ Φ K⁻¹ Φᵀ f / fᵀ A f``, at most one; one for a load without energy.
 
     The difference from one is the relative error of the energy (Galerkin), A being the static response of the full model.
     """
@@ -77,7 +78,8 @@ def inertia_coverage(statics: InterfaceStatics, shapes: FloatArray, K: FloatArra
         whole = np.einsum("ik,ik->k", loads, statics.held_response(loads, k))
         follow = np.linalg.solve(L[:, rows].T @ R, L[:, rows].T @ shapes)
         moved = shapes.T @ loads - follow.T @ (R.T @ loads)
-        share = np.einsum("ik,ik->k", moved, np.linalg.solve(K, moved)) / whole
+        some = whole > NO_ENERGY * np.repeat(np.maximum.reduceat(whole, (0, 3, 6)), (3, 3, 6))  # of the largest of its kind
+        share = np.where(some, np.einsum("ik,ik->k", moved, np.linalg.solve(K, moved)), 1.0) / np.where(some, whole, 1.0)
         parts = [f"{name} {100 * each:.4g} %" for name, each in zip(inertial_names(), np.minimum(share, 1.0))]
         found[f"certificate: energy of inertia loads, held at {interface.name}"] = "; ".join(parts)
     return found

@@ -123,6 +123,17 @@ def test_the_certificate_is_in_the_file(tmp_path) -> None:
     assert not [key for key in facts if key.startswith("accuracy")]
 
 
+def test_inertia_loads_without_energy() -> None:
+    """Rotation of a straight beam about its axis loads nothing: its share was not a number."""
+    x = np.linspace(0.0, 1.0, 7)
+    mesh = pp.Mesh.from_arrays(np.outer(x, [1.0, 0.0, 0.0]), {"line2": [(i, i + 1) for i in range(6)]}, node_sets={"hub": [0]})
+    fe = pp.assemble(mesh, STEEL, sections=pp.CircularSection(0.02))
+    body = pp.reduce(fe, interfaces={"hub": pp.Rigid("hub")}, reference="hub", band=200.0)
+    shares = str(body.provenance["certificate: energy of inertia loads, held at hub"])
+    assert "angular velocity xx 100 %" in shares
+    assert "nan" not in shares
+
+
 def test_the_basis_is_the_smallest_of_its_method() -> None:
     body = bodies(band=1200.0, tolerance=1e-3)
     method, count = str(body.provenance["method"]), len(str(body.provenance["normal-mode frequencies [Hz]"]).split(","))
