@@ -25,13 +25,15 @@ def test_the_random_models_have_everything() -> None:
     for recipe in RECIPES.values():
         for seed in SEEDS:
             model, found = made(recipe, seed)
-            shape = found["joint"].compiled.topology
+            compiled = found["joint"].compiled
+            shape, joints = compiled.topology, compiled.model.joints
             seen.update(f"{body.kind} body" for body in model.bodies.values())
+            seen.update(["divided body"] * len(compiled.pieces))
             seen.update(force.kind for force in model.forces.values())
-            seen.update(f"{model.joints[name].kind} cut" for name in shape.cuts)
+            seen.update(f"{joints[name].kind} cut" for name in shape.cuts)
             for primary in shape.tree:
                 if primary.joint:
-                    seen.update([f"{model.joints[primary.joint].kind} primary", f"reversed: {primary.reversed}"])
+                    seen.update([f"{joints[primary.joint].kind} primary", f"reversed: {primary.reversed}"])
             seen.update(f"driven cut: {drive.joint in shape.cuts}" for drive in model.drives.values())
             seen.update([f"redundant: {bool(found['joint'].solution(found['joint'].nothing()).run.redundant)}"])
     kinds = {name.split()[0] for name in JOINTS}
@@ -40,6 +42,6 @@ def test_the_random_models_have_everything() -> None:
     wanted -= {f"{kind} cut" for kind in ("fixed", "prismatic", "revolute", "screw")}
     # the reference takes forces of a state alone; friction of reactions is in the models of test_differential
     forces = {kind for kind, force in Force.kinds.items() if not issubclass(force, LoadedFriction | UserFriction)}
-    wanted |= {f"{kind} body" for kind in Body.kinds} | forces
+    wanted |= {f"{kind} body" for kind in Body.kinds} | forces | {"divided body"}
     wanted |= {f"{what}: {each}" for what in ("reversed", "driven cut", "redundant") for each in (True, False)}
     assert wanted <= set(seen), sorted(wanted - set(seen))
