@@ -50,6 +50,29 @@ def _compiler(exchanged: dict[Any, Any], needless: Container[str] = ()) -> Any:
     return Exchanged
 
 
+def _optimize_lightly(library: Any, module: Any) -> None:
+    """Function passes as Numba's, but light and for what is defined here only: half of the functions are declared for calls."""
+    module.data_layout = library._codegen._data_layout
+    light = functools.partial(library._codegen._function_pass_manager, opt=1, loop_vectorize=False, slp_vectorize=False)
+    try:
+        light()
+    except TypeError:  # passes belong to a module: Numba 0.60 and 0.61
+        codegen.JITCodeLibrary._optimize_functions(library, module)
+        return
+    for function in module.functions:
+        if not function.is_declaration:
+            passes, builder = light()
+            passes.run(function, builder)
+
+
+@functools.cache
+def _light_machine(generator: Any) -> Any:
+    """Numba's target machine, with little effort for the selection of instructions."""
+    options: dict[str, Any] = {"opt": 1}
+    generator._customize_tm_options(options)
+    return llvmlite.binding.Target.from_triple(llvmlite.binding.get_process_triple()).create_target_machine(**options)
+
+
 def _part_library() -> Any:
     """The class of the lowered code of parts."""
     from llvmlite.binding import Linkage
@@ -70,18 +93,7 @@ def _part_library() -> Any:
             self._finalized = True
 
         def _optimize_functions(self, module: Any) -> None:
-            """As Numba does, but lightly and for what is defined here only: half of the functions are declared for calls."""
-            module.data_layout = self._codegen._data_layout
-            light = functools.partial(self._codegen._function_pass_manager, opt=1, loop_vectorize=False, slp_vectorize=False)
-            try:
-                light()
-            except TypeError:  # passes belong to a module: Numba 0.60 and 0.61
-                super()._optimize_functions(module)
-                return
-            for function in module.functions:
-                if not function.is_declaration:
-                    passes, builder = light()
-                    passes.run(function, builder)
+            _optimize_lightly(self, module)
 
         def _get_module_for_linking(self) -> Any:
             """Its own module, not a copy of it: nothing else needs that one."""
@@ -193,11 +205,20 @@ def _seldom_lowering() -> Any:
     from numba.core.typed_passes import NativeLowering
 
     class SeldomLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
-        """Code optimised lightly: inlined and simplified, not vectorised."""
+        """Code optimised lightly: inlined and simplified, not vectorised; instructions selected and scheduled simply."""
+
+        def _optimize_functions(self, module: Any) -> None:
+            _optimize_lightly(self, module)
 
         def _optimize_final_module(self) -> None:
             passes, builder = self._codegen._module_pass_manager(loop_vectorize=False, slp_vectorize=False, opt=1, cost="cheap")
             passes.run(self._final_module, builder)
+
+        def _finalize_final_module(self) -> None:
+            code = _light_machine(self._codegen).emit_object(self._final_module)
+            self._compiled_object = code
+            super()._finalize_final_module()
+            self._compiled_object, self._compiled = code, True
 
     @register_pass(mutates_CFG=True, analysis_only=False)
     class SeldomLowering(NativeLowering):  # type: ignore[misc]
@@ -208,6 +229,8 @@ def _seldom_lowering() -> Any:
         def run_pass(self, state: Any) -> bool:
             state.library = SeldomLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
             state.library.enable_object_caching()
+            if not state.flags.no_cpython_wrapper:  # for Python, not for calls by address
+                state.flags.no_cfunc_wrapper = True
             return bool(super().run_pass(state))
 
     return SeldomLowering

@@ -25,11 +25,11 @@ from preprocess.fe.declared import (
 )
 from preprocess.fe.element_groups import ElementGroup, Materials, element_groups
 from preprocess.fe.freedoms import Freedoms
-from preprocess.fe.kernels import add_elements
+from preprocess.fe.kernels import add_elements, condensed, element_mass, element_stiffness
 from preprocess.fe.mass_points import joined, nodes_as_points
 from preprocess.fe.material import Material, elasticity_tensor
 from preprocess.fe.model import FEModel
-from preprocess.fe.pattern import block_columns, elements_of_nodes, neighbour_counts, neighbours
+from preprocess.fe.pattern import node_pattern, three_to_a_node
 from preprocess.fe.structure import Structure, mass_of, stiffness_of
 from preprocess.fe.structures import Sections, structures, turning_nodes
 from preprocess.inputs.arguments import checked_arguments, flag, instance
@@ -41,8 +41,9 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 DEFAULT = Formulation()
+CHUNK = 2**20  # entries of the element matrices computed at once
 
-__all__ = ["FEModel", "assemble", "node_pattern"]
+__all__ = ["FEModel", "assemble"]
 
 
 @checked_arguments
@@ -177,19 +178,25 @@ def _empty_matrices(n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
 
 def _solid_matrices(mesh: Mesh, groups: tuple[ElementGroup, ...], lumped: bool) -> tuple[sp.csr_matrix, sp.csr_matrix]:
     """K (3N, 3N) and m (N, N) of the solid elements."""
-    indptr, indices = node_pattern(mesh)
-    K_values, m_values = np.zeros(9 * len(indices)), np.zeros(len(indices))
+    pattern = node_pattern(mesh)
+    K_values, m_values = np.zeros(9 * pattern.nnz), np.zeros(pattern.nnz)
     for group in groups:
-        element = group.element
-        rules, storage = (element.stiffness_tables, _mass_tables(element)), (indptr, indices, K_values, m_values)
-        add_elements(mesh.nodes, group.connectivity, *rules, _constants(group.material), storage)
-    n = len(mesh.nodes)
-    width = np.int32 if 9 * len(indices) < 2**31 else np.int64
-    rows: Any = np.empty(3 * n + 1, width)
-    columns: Any = np.empty(9 * len(indices), width)
-    block_columns(indptr, indices, rows, columns)
-    m = _lumped_mass(mesh, groups) if lumped else _sorted_csr(m_values, indices, indptr.astype(width))
-    return _sorted_csr(K_values, columns, rows), m
+        _add_group(mesh.nodes, group, (pattern.indptr, pattern.indices, K_values, m_values))
+    m = _lumped_mass(mesh, groups) if lumped else _with_values(pattern, m_values)
+    return _with_values(three_to_a_node(pattern), K_values), m
+
+
+def _add_group(nodes: Array, group: ElementGroup, storage: tuple[Any, ...]) -> None:
+    """Add the matrices of a group of elements, some elements at a time."""
+    element, C = group.element, elasticity_tensor(np.asarray(group.material.elasticity, dtype=float))
+    rule, mass_rule = element.stiffness_tables, _mass_tables(element)
+    nn = len(element.nodes)
+    piece = max(1, CHUNK // (9 * (nn + len(element.internal)) ** 2))
+    for first in range(0, len(group.connectivity), piece):
+        table = group.connectivity[first : first + piece]
+        x = nodes[table]
+        K = np.ascontiguousarray(condensed(element_stiffness(x, rule, C), nn))
+        add_elements(table, (K, element_mass(x, mass_rule, float(group.material.rho))), storage)
 
 
 def _padded(K: sp.csr_matrix, size: int) -> sp.csr_matrix:
@@ -200,26 +207,10 @@ def _padded(K: sp.csr_matrix, size: int) -> sp.csr_matrix:
     return sp.csr_matrix((K.data, K.indices, indptr), shape=(size, size))
 
 
-def _constants(material: Material) -> tuple[Array, float]:
-    """(C_ijkl, ρ)."""
-    return np.ascontiguousarray(elasticity_tensor(np.asarray(material.elasticity, dtype=float))), float(material.rho)
-
-
 def _described(material: Materials) -> str:
     if not isinstance(material, Mapping):
         return repr(material)
     return "; ".join(f"{name}: {each!r}" for name, each in material.items())
-
-
-def node_pattern(mesh: Mesh) -> tuple[Indices, Indices]:
-    """(indptr, indices) of the nodes that share a solid element, sorted."""
-    tables = [block.connectivity for block in mesh.solids.values()]
-    sizes = np.concatenate([np.full(len(table), table.shape[1]) for table in tables])
-    start = np.concatenate([[0], np.cumsum(sizes)])
-    members = np.concatenate([table.ravel() for table in tables])
-    owners, elements = elements_of_nodes(start, members, len(mesh.nodes))
-    indptr = neighbour_counts(start, members, owners, elements)
-    return indptr, neighbours(start, members, owners, elements, indptr)
 
 
 def _mass_tables(element: Element) -> tuple[Array, Array, Array]:
@@ -246,9 +237,9 @@ def _counted(mesh: Mesh) -> str:
     return ", ".join(f"{len(block.ids)} {name}" for name, block in mesh.blocks.items())
 
 
-def _sorted_csr(values: Array, columns: Any, rows: Any) -> sp.csr_matrix:
-    n = len(rows) - 1
-    matrix = sp.csr_matrix((values, columns, rows), shape=(n, n), copy=False)
+def _with_values(pattern: sp.csr_matrix, values: Array) -> sp.csr_matrix:
+    """Matrix of a sorted pattern."""
+    matrix = sp.csr_matrix((values, pattern.indices, pattern.indptr), shape=pattern.shape, copy=False)
     matrix.has_sorted_indices = True
     return matrix
 

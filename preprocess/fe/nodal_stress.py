@@ -8,18 +8,18 @@ boundaries the stress jumps: a node there has one value for each material. All f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
-from flexmbs._jit import part, seldom
 from flexmbs.flexible_body.parts import FloatArray, IntArray
-from preprocess.elements.element import Element
 from preprocess.elements.recovery import stress_points
 from preprocess.fe.element_groups import ElementGroup
-from preprocess.fe.kernels import element_stiffness, function_gradients, gradient_products, internal_elimination, jacobian
+from preprocess.fe.kernels import element_stiffness, function_gradients, internal_displacements
 from preprocess.fe.material import Material, elasticity_tensor
 
+CHUNK = 2**21  # entries of the displacement gradients computed at once
 _ORDER = (0, 1, 2, 5, 3, 4)  # xx, yy, zz, xy, yz, zx of this module in the order of `material`
 
 
@@ -58,111 +58,54 @@ def elasticity(material: Material) -> FloatArray:
 
 def nodal_stress(groups: Sequence[ElementGroup], x: FloatArray, u: FloatArray, rows: StressRows) -> FloatArray:
     """Stress (n, 6, k) at the rows' nodes under k displacement fields u (3N or more, k) of the nodes x (N, 3)."""
-    out, count = np.zeros((len(rows.nodes), 6, u.shape[1])), np.zeros(len(rows.nodes))
+    out, count = np.zeros((len(rows.nodes), 6 * u.shape[1])), np.zeros(len(rows.nodes))
     fields = np.ascontiguousarray(u[: 3 * len(x)]).reshape(len(x), 3, -1)
     for group in groups:
         row_of = rows.row_of[_place(rows.materials, group)]
-        add_stress(x, group.connectivity, _tables(group.element), _constants(group.material), fields, row_of, out, count)
-    return np.asarray(out / np.maximum(count, 1.0)[:, None, None])
+        table = group.connectivity[(row_of[group.connectivity] >= 0).any(axis=1)]
+        piece = max(1, CHUNK // (9 * len(group.element.nodes) * max(1, u.shape[1])))
+        for first in range(0, len(table), piece):
+            some = table[first : first + piece]
+            found, values, hits = _mean_shares(group, x[some], fields[some], row_of[some])
+            out[found] += values
+            count[found] += hits
+    return np.asarray(out / np.maximum(count, 1.0)[:, None]).reshape(-1, 6, u.shape[1])
 
 
-def _tables(element: Element) -> tuple[Any, ...]:
-    """Data of an element type for `add_stress`: sampling, and the rule of the stiffness for its incompatible modes."""
-    points, extrapolation = stress_points(element)
-    sampling = element.gradients(points), element.internal_gradients(points), extrapolation
-    return tuple(map(np.ascontiguousarray, sampling)), element.stiffness_tables
+def _mean_shares(group: ElementGroup, x: FloatArray, u: FloatArray, rows: IntArray) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Rows (r,) that some elements have, and in each of these the sum (r, 6 k) of their stresses and their number (r,)."""
+    E, stress = sampled_stress(group, x, u)
+    element, node = np.nonzero(rows >= 0)
+    found, place = np.unique(rows[element, node], return_inverse=True)
+    points = E.shape[1]
+    columns = points * element[:, None] + np.arange(points)
+    sums = sp.csr_matrix((E[node].ravel(), (np.repeat(place, points), columns.ravel())), shape=(len(found), len(x) * points))
+    return found, np.asarray(sums @ stress.reshape(len(x) * points, -1)), np.bincount(place).astype(float)
 
 
-def _constants(material: Material) -> tuple[FloatArray, FloatArray]:
-    """C (6, 6) in the order of components here, and C_ijkl."""
-    C = np.asarray(material.elasticity, dtype=float)
-    return np.ascontiguousarray(elasticity(material)), np.ascontiguousarray(elasticity_tensor(C))
+def sampled_stress(group: ElementGroup, x: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Extrapolation E (nn, np) from the sampling points to the nodes, and the stress (ne, np, 6, k) there of elements with node
+    positions x (ne, nn, 3) and displacements u (ne, nn, 3, k)."""
+    points, E = stress_points(group.element)
+    tables = group.element.gradients(points), group.element.internal_gradients(points)
+    H = displacement_gradients(group, x, u, function_gradients(x, tables, group.element.stiffness_tables[3])[1])
+    strain = np.stack(
+        [
+            H[:, :, 0, 0], H[:, :, 1, 1], H[:, :, 2, 2],
+            H[:, :, 0, 1] + H[:, :, 1, 0], H[:, :, 1, 2] + H[:, :, 2, 1], H[:, :, 2, 0] + H[:, :, 0, 2],
+        ],
+        axis=2,
+    )  # fmt: skip
+    return E, elasticity(group.material) @ strain
 
 
-@seldom
-def add_stress(x: Any, table: Any, tables: Any, material: Any, u: Any, row_of: Any, out: Any, count: Any) -> None:
-    """Add to out (n, 6, k) the stress C ε(u) of each element at its nodes, and to count (n,) one for each element of a node.
+def displacement_gradients(group: ElementGroup, x: FloatArray, u: FloatArray, g: FloatArray) -> FloatArray:
+    """∂u_c/∂x_i (ne, np, 3 (i), 3 (c), k) of elements with node positions x (ne, nn, 3) under displacements u (ne, nn, 3, k).
 
-    tables: (∂N/∂ξ, ∂P/∂ξ of incompatible modes, extrapolation to the nodes) at the sampling points, and the stiffness rule;
-    material: C (6, 6) and C_ijkl; u (N, 3, k): displacements of the nodes x (N, 3); row_of (N,): rows in out, −1 for none.
+    g (ne, np, 3, n): gradients of their functions; incompatible modes follow the nodes.
     """
-    (dN, dP, E), rule = tables
-    C, tensor = material
-    nn, ni, k = table.shape[1], dP.shape[1], u.shape[2]
-    xe, d, J, J_0, g = np.empty((nn, 3)), np.empty((nn + ni, 3, k)), np.empty((3, 3)), np.empty((3, 3)), np.empty((3, nn + ni))
-    strain, stress = np.empty((6, k)), np.empty((6, k))
-    for e in range(table.shape[0]):
-        wanted = False
-        for a in range(nn):
-            row = row_of[table[e, a]]
-            if row >= 0:
-                wanted = True
-                count[row] += 1.0
-        if not wanted:
-            continue
-        for a in range(nn):
-            for i in range(3):
-                xe[a, i] = x[table[e, a], i]
-                for s in range(k):
-                    d[a, i, s] = u[table[e, a], i, s]
-        det_0 = 0.0
-        if ni:
-            internal_displacements(xe, rule, tensor, d)
-            det_0 = jacobian(xe, rule[3], 0, J_0)
-        for p in range(dN.shape[0]):
-            function_gradients(xe, (dN, dP), p, (det_0, J_0), J, g)
-            for c in range(6):
-                for s in range(k):
-                    strain[c, s] = 0.0
-            for a in range(nn + ni):
-                add_strain(d, a, g, strain)
-            for c in range(6):
-                for s in range(k):
-                    stress[c, s] = 0.0
-                for i in range(6):
-                    if C[c, i] != 0.0:
-                        for s in range(k):
-                            stress[c, s] += C[c, i] * strain[i, s]
-            for a in range(nn):
-                row = row_of[table[e, a]]
-                if row >= 0:
-                    for c in range(6):
-                        for s in range(k):
-                            out[row, c, s] += E[a, p] * stress[c, s]
-
-
-@part
-def add_strain(d: Any, a: int, g: Any, strain: Any) -> None:
-    """strain (6, k) += that of function a with gradient g[:, a] and displacements d[a] (3, k)."""
-    gx, gy, gz = g[0, a], g[1, a], g[2, a]
-    for k in range(d.shape[2]):
-        ux, uy, uz = d[a, 0, k], d[a, 1, k], d[a, 2, k]
-        strain[0, k] += ux * gx
-        strain[1, k] += uy * gy
-        strain[2, k] += uz * gz
-        strain[3, k] += ux * gy + uy * gx
-        strain[4, k] += uy * gz + uz * gy
-        strain[5, k] += uz * gx + ux * gz
-
-
-@seldom
-def internal_displacements(x: Any, rule: Any, tensor: Any, d: Any) -> None:
-    """Amplitudes of incompatible modes that follow the nodes, ``α = −K_pp⁻¹ K_pu u``, behind the nodes' in d (nn + ni, 3, k)."""
-    nn, n = x.shape[0], d.shape[0]
-    rows = 3 * (n - nn)
-    G, Ke = np.empty((3, 3, n, n)), np.empty((3, 3, n, n))
-    L, A = np.empty((rows, rows)), np.empty((rows, 3 * nn))
-    gradient_products(x, rule, (np.empty((3, 3)), np.empty((3, 3)), np.empty((3, n)), np.empty(n)), G)
-    element_stiffness(G, tensor, Ke)
-    internal_elimination(Ke, nn, L, A)
-    for k in range(d.shape[2]):
-        for r in range(rows):
-            value = 0.0
-            for c in range(3 * nn):
-                value -= A[r, c] * d[c // 3, c % 3, k]
-            d[nn + r // 3, r % 3, k] = value
-        for r in range(rows - 1, -1, -1):
-            value = d[nn + r // 3, r % 3, k]
-            for c in range(r + 1, rows):
-                value -= L[c, r] * d[nn + c // 3, c % 3, k]
-            d[nn + r // 3, r % 3, k] = value / L[r, r]
+    ne, np_, _, n = g.shape
+    if n > u.shape[1]:
+        C = elasticity_tensor(np.asarray(group.material.elasticity, dtype=float))
+        u = internal_displacements(element_stiffness(x, group.element.stiffness_tables, C), u)
+    return np.asarray(g.reshape(ne, 3 * np_, n) @ u.reshape(ne, n, -1)).reshape(ne, np_, 3, 3, -1)

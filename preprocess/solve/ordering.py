@@ -10,8 +10,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from preprocess.solve.cholesky import node_neighbours
-
 try:
     import pymetis
 except ImportError:  # no wheel for this platform
@@ -26,13 +24,12 @@ LEAF = 64  # nodes below which no cut is made
 
 def node_graph(K: sp.csr_matrix, nodes: Indices) -> sp.csr_matrix:
     """Graph (N, N) of some nodes, three rows of K (n, n) each, the last perhaps fewer: linked where K couples them."""
-    number = np.full(-(-K.shape[0] // 3), -1, np.int64)
-    number[nodes] = np.arange(len(nodes))
-    offsets = np.zeros(len(nodes) + 1, np.int64)
-    count = node_neighbours(K.indptr, K.indices, nodes, number, offsets, np.empty(0, np.int32))
-    neighbours = np.empty(count, np.int32)
-    node_neighbours(K.indptr, K.indices, nodes, number, offsets, neighbours)
-    return sp.csr_matrix((np.ones(count, np.int8), neighbours, offsets), shape=(len(nodes), len(nodes)))
+    count = -(-K.shape[0] // 3)
+    offsets = np.pad(K.indptr, (0, 3 * count - K.shape[0]), mode="edge")
+    entries = sp.csr_matrix((np.ones(K.nnz, np.int8), K.indices, offsets), shape=(3 * count, 3 * count))
+    blocks = entries.tobsr((3, 3))
+    graph = sp.csr_matrix((np.ones(len(blocks.indices), np.int8), blocks.indices, blocks.indptr), shape=(count, count))
+    return graph if len(nodes) == count else graph[nodes][:, nodes]
 
 
 def node_order(graph: sp.csr_matrix, coordinates: Array | None = None) -> Indices:

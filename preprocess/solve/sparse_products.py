@@ -39,7 +39,7 @@ def sparse_product(A: sp.csr_matrix, u: Array) -> Array:
     """A u for u (n, k)."""
     if not COMPILED:
         return np.asarray(A @ u)
-    rows, out = np.ascontiguousarray(u, dtype=float), np.empty((A.shape[0], u.shape[1]))
+    rows, out = np.require(u, float, ["C", "W"]), np.empty((A.shape[0], u.shape[1]))
     matrix = Rows(A.indptr, A.indices, A.data)
     by_rows(lambda low, high: multiply_rows(matrix, rows, low, high, out), A.shape[0])
     return out

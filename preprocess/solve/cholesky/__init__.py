@@ -6,6 +6,6 @@ holds for K - σ M with σ away from eigenvalues in all but rare cases; the resi
 """
 
 from preprocess.solve.cholesky.factor import Cholesky, PivotError
-from preprocess.solve.cholesky.symbolic import Tree, analyse, node_neighbours
+from preprocess.solve.cholesky.symbolic import Tree, analyse
 
-__all__ = ["Cholesky", "PivotError", "Tree", "analyse", "node_neighbours"]
+__all__ = ["Cholesky", "PivotError", "Tree", "analyse"]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
 from preprocess.solve.cholesky.fronts import Factor, Matrix
-from preprocess.solve.cholesky.schedule import Step, children, parts, peak_entries, rounds
+from preprocess.solve.cholesky.schedule import Step, children, columns_in_parent, front_rows, parts, peak_entries, rounds
 from preprocess.solve.cholesky.shared import (
     Panel,
     add_to_panel,
@@ -17,12 +17,10 @@ from preprocess.solve.cholesky.shared import (
     column_shares,
     factor_panel,
     load_columns,
-    locate_front_rows,
     negative_update,
-    own_columns,
 )
 from preprocess.solve.cholesky.solves import backward, forward, gather, pass_on, scatter
-from preprocess.solve.cholesky.subtree import factor_subtree
+from preprocess.solve.cholesky.subtree import factor_subtree, workspace
 from preprocess.solve.cholesky.symbolic import Tree
 from preprocess.solve.threads import Threads
 
@@ -89,9 +87,9 @@ class Cholesky:
 
     def _subtree(self, step: Step, matrix: Matrix, pool: ArrayPool) -> Array:
         """Factor a subtree; the update of its root."""
-        stack, front_rows = pool.take(step.stack), np.empty(len(self._tree.order), np.int64)
+        stack, work = pool.take(step.stack), workspace(self._tree, step.low, step.high, self._signed)
         factor = Factor(self._L, self.signs, self._signed)
-        self._check(factor_subtree(self._tree, (step.low, step.high), matrix, factor, stack, front_rows))
+        self._check(factor_subtree(self._tree, (step.low, step.high), matrix, factor, stack, work))
         update = pool.take(step.update)
         update[: step.update] = stack[: step.update]
         pool.give(stack)
@@ -101,12 +99,11 @@ class Cholesky:
         """Factor one front on all threads; its update."""
         tree, L, parallel_map = self._tree, self._L, self._threads.parallel_map
         own, below, f = int(tree.first[s + 1] - tree.first[s]), 3 * int(tree.start[s + 1] - tree.start[s]), int(tree.panel[s])
-        front_rows, parts = np.empty(len(tree.order), np.int64), []
-        locate_front_rows(tree, s, front_rows)
-        parallel_map(load_columns, ((tree, s, nodes, matrix, L, front_rows) for nodes in column_shares(0, own, own + below // 3)))
+        places, parts = front_rows(tree, s), []
+        parallel_map(load_columns, ((tree, s, nodes, matrix, L, places) for nodes in column_shares(0, own, own + below // 3)))
         for c in children(tree, s):
-            C, count, split = updates.pop(c), int(tree.start[c + 1] - tree.start[c]), own_columns(tree, c)
-            parallel_map(add_to_panel, ((tree, c, nodes, front_rows, C, L) for nodes in column_shares(0, split, count)))
+            C, count, split = updates.pop(c), int(tree.start[c + 1] - tree.start[c]), columns_in_parent(tree, c)
+            parallel_map(add_to_panel, ((tree, c, nodes, places, C, L) for nodes in column_shares(0, split, count)))
             parts.append((c, C, column_shares(split, count, count)))
         first = 3 * int(tree.first[s])
         panel = Panel(L, f, 3 * own, 3 * own + below, self.signs[first : first + 3 * own])
@@ -115,7 +112,7 @@ class Cholesky:
         U = pool.take(below * below)
         negative_update(panel, U, parallel_map)
         for c, C, shares in parts:
-            parallel_map(add_to_update, ((tree, c, nodes, front_rows, C, U) for nodes in shares))
+            parallel_map(add_to_update, ((tree, c, nodes, places, C, U) for nodes in shares))
             pool.give(C)
         return U
 
@@ -151,31 +148,35 @@ class Cholesky:
 
     def solve(self, loads: Array) -> Array:
         """x = K⁻¹ b for loads b (n, k), zero at nodes outside the tree."""
-        tree, parts = self._tree, self._parts
-        x, result = np.empty((loads.shape[1], 3 * len(tree.order))), np.zeros(loads.shape)
+        tree, parts, n, k = self._tree, self._parts, *loads.shape
+        count = len(tree.position)
+        given = loads if n == 3 * count else np.vstack([loads, np.zeros((3 * count - n, k))])
+        result = np.zeros((3 * count, k))
+        x = np.empty((k, 3 * len(tree.order)))
+        by_node, flat = x.reshape(k, -1, 3), x.reshape(-1)
         outside = [np.empty(0)] * len(parts.steps)
 
-        def forwards(k: int) -> None:
-            step = parts.steps[k]
-            outside[k] = np.zeros((len(x), int(np.sqrt(step.update))))
-            for child in parts.children[k]:
-                pass_on(tree, parts.steps[child].high - 1, step.high - 1, outside[child], x, outside[k])
-            forward(tree, step.low, step.high, self._L, self.signs, x, outside[k], self._work(step, x))
+        def forwards(at: int) -> None:
+            step = parts.steps[at]
+            outside[at] = np.zeros((k, int(np.sqrt(step.update))))
+            for child in parts.children[at]:
+                pass_on(tree, parts.steps[child].high - 1, step.high - 1, outside[child], by_node, outside[at])
+            forward(tree, (step.low, step.high), self._L, self.signs, x, flat, outside[at], self._work(step, k))
 
-        def backwards(k: int) -> None:
-            step = parts.steps[k]
-            backward(tree, step.low, step.high, self._L, x, self._work(step, x))
+        def backwards(at: int) -> None:
+            step = parts.steps[at]
+            backward(tree, (step.low, step.high), self._L, x, flat, self._work(step, k))
 
         blocks = [(low, min(low + BLOCK, len(tree.order))) for low in range(0, len(tree.order), BLOCK)]
         with self._threads as threads:
-            threads.parallel_map(gather, ((tree.order, low, high, loads, x) for low, high in blocks))
+            threads.parallel_map(gather, ((tree.order, *block, given.reshape(count, 3, k), by_node) for block in blocks))
             threads.in_dependency_order(forwards, parts.children)
             threads.in_dependency_order(backwards, parts.parents)
-            threads.parallel_map(scatter, ((tree.order, low, high, x, result) for low, high in blocks))
-        return result
+            threads.parallel_map(scatter, ((tree.order, *block, by_node, result.reshape(count, 3, k)) for block in blocks))
+        return result[:n]
 
-    def _work(self, step: Step, x: Array) -> Array:
-        return np.empty(3 * len(x) * int(np.diff(self._tree.start[step.low : step.high + 1]).max()))
+    def _work(self, step: Step, k: int) -> Array:
+        return np.empty(3 * k * int(np.diff(self._tree.start[step.low : step.high + 1]).max()))
 
 
 def _fitting(panels: Array, tree: Tree) -> Array:

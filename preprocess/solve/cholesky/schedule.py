@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from preprocess.solve.cholesky.subtree import subtree_stack
 from preprocess.solve.cholesky.symbolic import Tree
 
 Indices = NDArray[np.int64]
@@ -40,15 +39,27 @@ def division(tree: Tree, work: Array, limit: float) -> list[Step]:
     """Steps in the order of elimination: subtrees whose work is at most the limit, and the fronts above them."""
     done = np.concatenate([[0.0], np.cumsum(work)])
     whole = done[1:] - done[tree.least]
+    in_use, kept = _updates_in_use(tree)
     s = len(work) - 1
     found: list[Step] = []
     while s >= 0:
         shared = bool(whole[s] > limit)
         low = s if shared else int(tree.least[s])
         update = 9 * int(tree.start[s + 1] - tree.start[s]) ** 2
-        found.append(Step(low, s + 1, shared, update if shared else int(subtree_stack(tree, low, s + 1)), update))
+        found.append(Step(low, s + 1, shared, update if shared else int(in_use[low : s + 1].max() - kept[low]), update))
         s = low - 1
     return found[::-1]
+
+
+def _updates_in_use(tree: Tree) -> tuple[Indices, Indices]:
+    """Entries of the updates in use during and before the elimination of each supernode, all in order: children's are released
+    after it."""
+    own: Indices = 9 * np.diff(tree.start) ** 2
+    child = np.flatnonzero(tree.parent >= 0)
+    released = np.zeros(len(own), np.int64)
+    np.add.at(released, tree.parent[child], own[child])
+    kept: Indices = np.cumsum(own - released) - (own - released)
+    return kept + own, kept
 
 
 def rounds(tree: Tree) -> list[list[Step]]:
@@ -95,6 +106,22 @@ def peak_entries(tree: Tree, rounds: list[list[Step]], threads: int) -> int:
                     del held[child]
             held[step.high - 1] = step.update
     return peak
+
+
+def columns_in_parent(tree: Tree, c: int) -> int:
+    """Number of nodes in the rows of supernode c that its parent eliminates."""
+    beyond = tree.first[tree.parent[c] + 1]
+    return int(np.searchsorted(tree.rows[tree.start[c] : tree.start[c + 1]], beyond))
+
+
+def front_rows(tree: Tree, s: int) -> Indices:
+    """Row of each node (N,) in the front of supernode s, by position; arbitrary outside it."""
+    result = np.empty(len(tree.order), np.int64)
+    columns = tree.first[s + 1] - tree.first[s]
+    below = tree.rows[tree.start[s] : tree.start[s + 1]]
+    result[tree.first[s] : tree.first[s + 1]] = 3 * np.arange(columns)
+    result[below] = 3 * (columns + np.arange(len(below)))
+    return result
 
 
 def children(tree: Tree, s: int) -> list[int]:

@@ -12,11 +12,9 @@ from preprocess.solve.cholesky.fronts import (
     STRIP,
     Columns,
     add_update,
-    columns_within,
     factor_below,
     factor_corner,
     load_entries,
-    set_front_rows,
 )
 
 Array = NDArray[np.float64]
@@ -39,22 +37,10 @@ class Panel(NamedTuple):
 
 
 @seldom
-def locate_front_rows(tree: Any, s: int, front_rows: Any) -> None:
-    """Row of each node of supernode s in its front."""
-    set_front_rows(tree, s, front_rows)
-
-
-@seldom
 def load_columns(tree: Any, s: int, nodes: tuple[int, int], matrix: Any, L: Array, front_rows: Any) -> None:
     """Columns of the nodes (from, end) of the panel of supernode s with the entries of the matrix."""
     height = 3 * (tree.first[s + 1] - tree.first[s] + tree.start[s + 1] - tree.start[s])
     load_entries(tree, s, nodes, matrix, front_rows, Columns(L, tree.panel[s], height, 0, 0))
-
-
-@seldom
-def own_columns(tree: Any, c: int) -> int:
-    """Number of nodes in the rows of supernode c that its parent eliminates."""
-    return int(columns_within(tree, c))
 
 
 @seldom
@@ -74,10 +60,8 @@ def add_to_update(tree: Any, c: int, nodes: tuple[int, int], front_rows: Any, C:
 
 
 @seldom
-def factor_strip(panel: Panel, first: int, width: int, signed: bool) -> int:
-    """Corner of a strip of columns; the number of the pivot that fails, or 0."""
-    spare = np.empty(width * (width + STRIP) if signed else 0)
-    failed = np.zeros(1, np.int32)
+def factor_strip(panel: Panel, first: int, width: int, signed: bool, spare: Array, failed: Any) -> int:
+    """Corner of a strip of columns; the number of the pivot that fails, or 0.  spare, failed: as in `factor_corner`."""
     corner = Block(panel.L, panel.f + first * (panel.height + 1), panel.height, PLAIN)
     return int(factor_corner(width, corner, signed, panel.signs[first:], spare, failed))
 
@@ -109,7 +93,8 @@ def factor_panel(panel: Panel, signed: bool, parallel_map: ParallelMap) -> int:
     L, f, columns, height = panel.L, panel.f, panel.columns, panel.height
     for first in range(0, columns, WIDTH):
         width = min(WIDTH, columns - first)
-        failed = factor_strip(panel, first, width, signed)
+        spare = np.empty(width * (width + STRIP) if signed else 0)
+        failed = factor_strip(panel, first, width, signed, spare, np.zeros(1, np.int32))
         if failed:
             return first + int(failed)
         end = first + width

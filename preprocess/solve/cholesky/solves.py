@@ -15,35 +15,22 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
-@seldom
-def gather(order: Indices, low: int, high: int, loads: Array, x: Array) -> None:
-    """Columns of nodes low … high - 1 of x (k, 3N) in the order of elimination, from loads (n, k); zero where loads ends."""
-    n, k = loads.shape
-    for j in range(low, high):
-        for component in range(3):
-            row = 3 * order[j] + component
-            for c in range(k):
-                x[c, 3 * j + component] = loads[row, c] if row < n else 0.0
+def gather(nodes: Indices, low: int, high: int, loads: Array, x: Array) -> None:
+    """Columns of nodes low … high - 1 of x (k, N, 3) in the order of elimination, from loads (N, 3, k) of all nodes."""
+    x[:, low:high] = loads[nodes[low:high]].transpose(2, 0, 1)
 
 
-@seldom
-def scatter(order: Indices, low: int, high: int, x: Array, loads: Array) -> None:
+def scatter(nodes: Indices, low: int, high: int, x: Array, loads: Array) -> None:
     """The inverse of `gather`."""
-    n, k = loads.shape
-    for j in range(low, high):
-        for component in range(3):
-            row = 3 * order[j] + component
-            if row < n:
-                for c in range(k):
-                    loads[row, c] = x[c, 3 * j + component]
+    loads[nodes[low:high]] = x[:, low:high].transpose(1, 2, 0)
 
 
 @seldom
-def forward(tree: Any, low: int, high: int, L: Array, signs: Any, x: Array, outside: Array, work: Array) -> None:
-    """x := S L⁻¹ x over supernodes low … high - 1, a subtree; contributions to rows beyond it are summed in ``outside`` (k, rows
-    of its root).  work: 3 × longest rows × k."""
+def forward(tree: Any, span: tuple[int, int], L: Array, signs: Any, x: Array, X: Array, outside: Array, work: Array) -> None:
+    """x := S L⁻¹ x over supernodes (from, end), a subtree; contributions to rows beyond it are summed in ``outside`` (k, rows
+    of its root).  X: x (k, 3N) in one row; work: 3 × longest rows × k."""
+    low, high = span
     k, n = x.shape
-    X = x.reshape(x.size)
     beyond = tree.first[high]
     begin, end = tree.start[high - 1], tree.start[high]
     for s in range(low, high):
@@ -73,10 +60,10 @@ def forward(tree: Any, low: int, high: int, L: Array, signs: Any, x: Array, outs
 
 
 @seldom
-def backward(tree: Any, low: int, high: int, L: Array, x: Array, work: Array) -> None:
-    """x := L⁻ᵀ x over supernodes high - 1 … low, after those above."""
+def backward(tree: Any, span: tuple[int, int], L: Array, x: Array, X: Array, work: Array) -> None:
+    """x := L⁻ᵀ x over supernodes from the end of the span down, after those above; X: x (k, 3N) in one row."""
+    low, high = span
     k, n = x.shape
-    X = x.reshape(x.size)
     for s in range(high - 1, low - 1, -1):
         columns, below = 3 * (tree.first[s + 1] - tree.first[s]), 3 * (tree.start[s + 1] - tree.start[s])
         height, f, at = columns + below, tree.panel[s], 3 * tree.first[s]
@@ -90,21 +77,11 @@ def backward(tree: Any, low: int, high: int, L: Array, x: Array, work: Array) ->
         divide_left(columns, k, Block(L, f, height, TURNED), own)
 
 
-@seldom
 def pass_on(tree: Any, c: int, s: int, left: Array, x: Array, outside: Array) -> None:
     """Contributions of a subtree ending at supernode c (k, rows of c) to the rows beyond it: subtracted from the columns of its
-    parent s, added to the contributions of s (k, rows of s) otherwise."""
-    beyond, at, end = tree.first[s + 1], tree.start[s], tree.start[s + 1]
-    for q in range(tree.start[c], tree.start[c + 1]):
-        row, source = tree.rows[q], 3 * (q - tree.start[c])
-        if row < beyond:
-            for k in range(x.shape[0]):
-                for component in range(3):
-                    x[k, 3 * row + component] -= left[k, source + component]
-        else:
-            while at < end and tree.rows[at] != row:
-                at += 1
-            into = 3 * (at - tree.start[s])
-            for k in range(x.shape[0]):
-                for component in range(3):
-                    outside[k, into + component] += left[k, source + component]
+    parent s in x (k, N, 3), added to the contributions of s (k, rows of s) otherwise."""
+    rows, above = tree.rows[tree.start[c] : tree.start[c + 1]], tree.rows[tree.start[s] : tree.start[s + 1]]
+    own = int(np.searchsorted(rows, tree.first[s + 1]))
+    parts = left.reshape(len(x), -1, 3)
+    x[:, rows[:own]] -= parts[:, :own]
+    outside.reshape(len(x), -1, 3)[:, np.searchsorted(above, rows[own:])] += parts[:, own:]

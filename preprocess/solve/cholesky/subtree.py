@@ -29,35 +29,16 @@ Indices = NDArray[np.int64]
 
 
 @seldom
-def subtree_stack(tree: Any, low: int, high: int) -> int:
-    """Entries of the updates that are in use at the same time in the subtree of supernodes low … high - 1."""
-    used = peak = 0
-    for s in range(low, high):
-        used += 9 * (tree.start[s + 1] - tree.start[s]) ** 2
-        peak = max(peak, used)
-        child = s - 1
-        while child >= tree.least[s]:
-            used -= 9 * (tree.start[child + 1] - tree.start[child]) ** 2
-            child = tree.least[child] - 1
-    return peak
-
-
-@seldom
-def factor_subtree(tree: Any, span: tuple[int, int], matrix: Any, factor: Factor, stack: Array, front_rows: Any) -> int:
+def factor_subtree(tree: Any, span: tuple[int, int], matrix: Any, factor: Factor, stack: Array, work: Any) -> int:
     """Factor supernodes (from, end), a subtree, in order: panels to L, the update of the root to the start of the stack.
 
-    Returns 0, or one more than the degree of freedom (in elimination order) whose pivot fails.
+    Returns 0, or one more than the degree of freedom (in elimination order) whose pivot fails.  work: of `workspace`.
     """
     low, high = span
     L, signs, signed = factor.L, factor.signs, factor.signed
-    at, upper = np.zeros(high - low, np.int64), np.zeros(high - low, np.int8)
-    widest = 0
-    for s in range(high - 1, low - 1, -1):
-        if s < high - 1:
-            upper[s - low] = 1 - upper[tree.parent[s] - low]
-        widest = max(widest, 3 * (tree.first[s + 1] - tree.first[s]))
-    spare = np.empty(widest * (widest + STRIP) if signed else 0)
-    pivot = np.zeros(1, np.int32)
+    front_rows, at, upper, spare, pivot = work
+    for s in range(high - 2, low - 1, -1):
+        upper[s - low] = 1 - upper[tree.parent[s] - low]
     bottom, top = 0, len(stack)
     for s in range(low, high):
         columns, below = 3 * (tree.first[s + 1] - tree.first[s]), 3 * (tree.start[s + 1] - tree.start[s])
@@ -94,3 +75,11 @@ def factor_subtree(tree: Any, span: tuple[int, int], matrix: Any, factor: Factor
             child = tree.least[child] - 1
         at[s - low] = u
     return 0
+
+
+def workspace(tree: Any, low: int, high: int, signed: bool) -> tuple[Any, ...]:
+    """Rows of the nodes in a front, place of each update and its end of the stack, `factor_corner`'s spare entries and pivot."""
+    widest = 3 * int(np.diff(tree.first[low : high + 1]).max())
+    spare = np.empty(widest * (widest + STRIP) if signed else 0)
+    at, upper = np.zeros(high - low, np.int64), np.zeros(high - low, np.int8)
+    return np.empty(len(tree.order), np.int64), at, upper, spare, np.zeros(1, np.int32)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs._jit import seldom
+from flexmbs._jit import part, seldom
 
 Indices = NDArray[np.int64]
 
@@ -47,23 +47,56 @@ def analyse(indptr: Indices, indices: Any, order: Indices) -> Tree:
     """Tree of a symmetric graph (indptr, indices) whose nodes are eliminated in the given order, up to equivalent reorderings."""
     n = len(order)
     order = np.ascontiguousarray(order, np.int64)
-    position = np.empty(n, np.int64)
-    position[order] = np.arange(n)
-    parent = elimination_tree(indptr, indices, order, position)
-    post = postorder(parent, np.arange(n))
-    order, parent = order[post], _renumbered(parent, post)
-    position[order] = np.arange(n)
-    counts = column_counts(indptr, indices, order, position, parent)
-    post = postorder(parent, np.argsort(stack_peaks(parent, counts), kind="stable"))
-    order, parent, counts = order[post], _renumbered(parent, post), counts[post]
-    position[order] = np.arange(n)
-    first = supernodes(parent, counts)
-    start, rows, above = panel_rows(indptr, indices, order, position, first)
-    keys = np.sort(np.repeat(np.arange(len(above)) * n, np.diff(start)) + rows)
+    graph = Graph(indptr, indices, order, np.empty(n, np.int64))
+    graph.position[order] = np.arange(n)
+    parent = none(n)
+    elimination_tree(graph, parent, none(n))
+    post = _postorder(parent, np.arange(n))
+    graph, parent = _reordered(graph, post), _renumbered(parent, post)
+    counts = np.ones(n, np.int64)
+    column_counts(graph, parent, none(n), counts)
+    peak = np.zeros(n)
+    stack_peaks(parent, counts, peak, np.zeros(n))
+    post = _postorder(parent, np.argsort(peak, kind="stable"))
+    graph, parent, counts = _reordered(graph, post), _renumbered(parent, post), counts[post]
+    begin, height = np.empty(n + 1, np.int64), np.empty(n, np.int64)
+    children = np.bincount(parent[parent >= 0], minlength=n)
+    groups = supernodes(parent, counts, children, begin, height, np.zeros(n))
+    first, columns = begin[: groups + 1].copy(), np.diff(begin[: groups + 1])
+    below = height[:groups] - columns
+    start, owner, above = np.concatenate([[0], np.cumsum(below)]), np.repeat(np.arange(groups), columns), none(groups)
+    rows = np.empty(start[-1], np.int32)
+    panel_rows(graph, first, start, owner, rows, above, (none(groups), none(groups), none(n)))
+    keys = np.sort(np.repeat(np.arange(groups) * n, below) + rows)
     rows = (keys % n).astype(np.int32)
-    columns, below = 3 * np.diff(first), 3 * np.diff(start)
-    panel = np.concatenate([[0], np.cumsum((columns + below) * columns)])
-    return Tree(order, position, first, start, rows, above, _first_descendants(above), panel)
+    panel = np.concatenate([[0], np.cumsum(9 * height[:groups] * columns)])
+    return Tree(graph.order, graph.position, first, start, rows, above, _first_descendants(above), panel)
+
+
+class Graph(NamedTuple):
+    """A symmetric graph in row storage, and the order in which its nodes are eliminated with its inverse."""
+
+    indptr: Any
+    indices: Any
+    order: Indices
+    position: Indices
+
+
+def none(n: int) -> Indices:
+    """−1 for each of n."""
+    return np.full(n, -1, np.int64)
+
+
+def _reordered(graph: Graph, post: Indices) -> Graph:
+    order, position = graph.order[post], np.empty(len(post), np.int64)
+    position[order] = np.arange(len(post))
+    return graph._replace(order=order, position=position)
+
+
+def _postorder(parent: Indices, ascending: Indices) -> Indices:
+    post = np.empty(len(parent), np.int64)
+    postorder(parent, ascending, post, (none(len(parent)), none(len(parent)), np.empty(len(parent), np.int64)))
+    return post
 
 
 def _renumbered(parent: Indices, post: Indices) -> Indices:
@@ -81,32 +114,10 @@ def _first_descendants(parent: Indices) -> Indices:
 
 
 @seldom
-def node_neighbours(indptr: Any, indices: Any, nodes: Indices, number: Indices, offsets: Indices, neighbours: Any) -> int:
-    """Graph of some nodes, three rows each, of a matrix in row storage; ``number``: index of each node of the matrix among them,
-    or -1.  Fills offsets (n + 1) and, unless it is empty, the neighbours, the node itself included.  Returns their number."""
-    seen = np.full(len(nodes), -1, np.int32)
-    count = 0
-    size = len(indptr) - 1
-    for node in range(len(nodes)):
-        for row in range(3 * nodes[node], min(3 * nodes[node] + 3, size)):
-            for q in range(indptr[row], indptr[row + 1]):
-                other = number[indices[q] // 3]
-                if other >= 0 and seen[other] != node:
-                    seen[other] = node
-                    if len(neighbours) > 0:
-                        neighbours[count] = other
-                    count += 1
-        offsets[node + 1] = count
-    return count
-
-
-@seldom
-def elimination_tree(indptr: Indices, indices: Any, order: Indices, position: Indices) -> Indices:
-    """Parent of each column, -1 at roots: the first row below the diagonal of the factor."""
-    n = len(order)
-    parent = np.full(n, -1, np.int64)
-    ancestor = np.full(n, -1, np.int64)
-    for i in range(n):
+def elimination_tree(graph: Any, parent: Indices, ancestor: Indices) -> None:
+    """Parent of each column, −1 at roots: the first row below the diagonal of the factor.  parent, ancestor: −1."""
+    indptr, indices, order, position = graph
+    for i in range(len(order)):
         for q in range(indptr[order[i]], indptr[order[i] + 1]):
             k = position[indices[q]]
             while k != -1 and k < i:
@@ -115,24 +126,19 @@ def elimination_tree(indptr: Indices, indices: Any, order: Indices, position: In
                 if following == -1:
                     parent[k] = i
                 k = following
-    return parent
 
 
 @seldom
-def postorder(parent: Indices, ascending: Indices) -> Indices:
+def postorder(parent: Indices, ascending: Indices, post: Indices, work: Any) -> None:
     """Postorder: every subtree is contiguous and ends with its root; among children the last in ``ascending`` comes
-    first."""
-    n = len(parent)
-    head = np.full(n, -1, np.int64)
-    following = np.full(n, -1, np.int64)
+    first.  work: first child and next sibling (−1), stack."""
+    head, following, stack = work
     for i in ascending:
         if parent[i] >= 0:
             following[i] = head[parent[i]]
             head[parent[i]] = i
-    post = np.empty(n, np.int64)
-    stack = np.empty(n, np.int64)
     count = 0
-    for root in range(n):
+    for root in range(len(parent)):
         if parent[root] != -1:
             continue
         top = 0
@@ -147,16 +153,13 @@ def postorder(parent: Indices, ascending: Indices) -> Indices:
                 head[stack[top]] = following[child]
                 top += 1
                 stack[top] = child
-    return post
 
 
 @seldom
-def column_counts(indptr: Indices, indices: Any, order: Indices, position: Indices, parent: Indices) -> Indices:
-    """Number of entries in each column of the factor, diagonal included, by walking the row subtrees."""
-    n = len(order)
-    counts = np.ones(n, np.int64)
-    mark = np.full(n, -1, np.int64)
-    for i in range(n):
+def column_counts(graph: Any, parent: Indices, mark: Indices, counts: Indices) -> None:
+    """Number of entries in each column of the factor, diagonal included, by walking the row subtrees.  mark: −1, counts: 1."""
+    indptr, indices, order, position = graph
+    for i in range(len(order)):
         mark[i] = i
         for q in range(indptr[order[i]], indptr[order[i] + 1]):
             k = position[indices[q]]
@@ -164,52 +167,44 @@ def column_counts(indptr: Indices, indices: Any, order: Indices, position: Indic
                 mark[k] = i
                 counts[k] += 1
                 k = parent[k]
-    return counts
 
 
 @seldom
-def stack_peaks(parent: Indices, counts: Indices) -> Any:
-    """Peak minus remainder of the storage for eliminating each subtree, children in optimal order (up to a factor)."""
-    n = len(parent)
-    peak = np.zeros(n)
-    kept = np.zeros(n)
-    for i in range(n):
-        update = float(counts[i] - 1) ** 2
+def stack_peaks(parent: Indices, counts: Indices, peak: Any, kept: Any) -> None:
+    """Peak minus remainder of the storage for eliminating each subtree, children in optimal order (up to a factor).
+
+    peak, kept: zero.
+    """
+    for i in range(len(parent)):
+        update = float(counts[i] - 1) * float(counts[i] - 1)
         peak[i] = max(peak[i], kept[i] + update)
         p = parent[i]
         if p >= 0:
             peak[p] = max(peak[p], kept[p] + peak[i])
             kept[p] += update
         peak[i] -= update
-    return peak
 
 
 @seldom
-def supernodes(parent: Indices, counts: Indices) -> Indices:
-    """First columns (S + 1) of the supernodes: chains of equal structure, then merged with the parent while few zeros are
-    added."""
+def supernodes(parent: Indices, counts: Indices, children: Indices, begin: Indices, rows: Indices, zeros: Any) -> int:
+    """Number of supernodes: chains of columns of equal structure, then merged with the parent while few zeros are added.
+
+    children: number of each column's; begin: first column of each supernode and, behind them, of the next; rows: own and below.
+    """
     n = len(parent)
-    children = np.zeros(n, np.int64)
-    for i in range(n):
-        if parent[i] >= 0:
-            children[parent[i]] += 1
-    begin = np.empty(n + 1, np.int64)
     groups = 0
-    rows = np.empty(n, np.int64)
-    zeros = np.zeros(n)
-    for j in range(n):
-        if j == 0 or parent[j - 1] != j or counts[j] != counts[j - 1] - 1 or children[j] != 1:
+    for j in range(n + 1):
+        if j == 0 or j == n or parent[j - 1] != j or counts[j] != counts[j - 1] - 1 or children[j] != 1:
             groups = _merged(begin, groups, j, parent, rows, zeros) if groups > 0 else 0
             begin[groups] = j
-            rows[groups] = counts[j]
-            zeros[groups] = 0.0
-            groups += 1
-    groups = _merged(begin, groups, n, parent, rows, zeros)
-    begin[groups] = n
-    return begin[: groups + 1].copy()
+            if j < n:
+                rows[groups] = counts[j]
+                zeros[groups] = 0.0
+                groups += 1
+    return groups
 
 
-@seldom
+@part
 def _merged(begin: Indices, groups: int, end: int, parent: Indices, rows: Indices, zeros: Any) -> int:
     """Number of groups after merging the last one, which ends before ``end``, with its predecessors while profitable."""
     while groups > 1:
@@ -230,32 +225,21 @@ def _merged(begin: Indices, groups: int, end: int, parent: Indices, rows: Indice
     return groups
 
 
-@seldom
+@part
 def _panel_entries(columns: int, rows: int) -> float:
     return columns * rows - 0.5 * columns * (columns - 1)
 
 
 @seldom
-def panel_rows(indptr: Indices, indices: Any, order: Indices, position: Indices, first: Indices) -> Any:
-    """(start, rows, parent) of the supernodes: rows of the matrix and of the children, without the own columns, unordered."""
-    n, count = len(order), len(first) - 1
-    owner = np.empty(n, np.int64)
-    for s in range(count):
-        for j in range(first[s], first[s + 1]):
-            owner[j] = s
-    head = np.full(count, -1, np.int64)
-    following = np.full(count, -1, np.int64)
-    parent = np.full(count, -1, np.int64)
-    mark = np.full(n, -1, np.int64)
-    start = np.zeros(count + 1, np.int64)
-    rows = np.empty(max(1024, 4 * n), np.int32)
-    for s in range(count):
-        end, k = first[s + 1], start[s]
-        if k + n - end > len(rows):
-            larger = np.empty(2 * len(rows) + n, np.int32)
-            for q in range(k):
-                larger[q] = rows[q]
-            rows = larger
+def panel_rows(graph: Any, first: Indices, start: Indices, owner: Indices, rows: Any, parent: Indices, work: Any) -> None:
+    """Rows of the matrix and of the children in each supernode, without its own columns, unordered; parent of each (−1 before).
+
+    owner: supernode of each column; work: first child and next sibling of each supernode, mark of each column (−1).
+    """
+    indptr, indices, order, position = graph
+    head, following, mark = work
+    for s in range(len(parent)):
+        end, k, lowest = first[s + 1], start[s], len(order)
         for j in range(first[s], end):
             for q in range(indptr[order[j]], indptr[order[j] + 1]):
                 i = position[indices[q]]
@@ -263,21 +247,18 @@ def panel_rows(indptr: Indices, indices: Any, order: Indices, position: Indices,
                     mark[i] = s
                     rows[k] = i
                     k += 1
+                    lowest = min(lowest, i)
         c = head[s]
         while c != -1:
             for q in range(start[c], start[c + 1]):
-                i = rows[q]
+                i = int(rows[q])
                 if i >= end and mark[i] != s:
                     mark[i] = s
                     rows[k] = i
                     k += 1
+                    lowest = min(lowest, i)
             c = following[c]
-        start[s + 1] = k
         if k > start[s]:
-            lowest = n
-            for q in range(start[s], k):
-                lowest = min(lowest, rows[q])
             parent[s] = owner[lowest]
             following[s] = head[parent[s]]
             head[parent[s]] = s
-    return start, rows[: start[count]].copy(), parent
