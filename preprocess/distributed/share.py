@@ -173,9 +173,7 @@ class Division:
         none = sp.csr_matrix((len(dofs), len(dofs)))
         springs = joints.stiffness[dofs][:, dofs].tocsr() if rank == 0 else none
         arms = {name: local.arms(each) for name, each in joints.arms.items() if local.number[each.nodes[0]] >= 0}
-        return layout._replace(
-            joints=Connected(nodes, (), springs, none, arms), constraints=_constraints(layout.constraints, dofs)
-        )
+        return layout._replace(joints=Connected(nodes, (), springs, none, arms), constraints=_constraints(layout.constraints, dofs))
 
 
 class _Local(NamedTuple):
