@@ -104,7 +104,6 @@ def _check_supported(job: Job) -> None:
         "keep": how.keep is not None,
         f"method {type(how.method).__name__}": how.method is not None and not isinstance(how.method, METHODS),
         "point masses": bool(whole.mesh.declared.masses),
-        "dampers": bool(whole.layout.joints.damping.nnz),
         **dict.fromkeys(others, True),
         "laminates": any(isinstance(each, LaminateSection) for each in given),
         f"reference {how.reference}": str(how.reference).startswith("node "),

@@ -109,7 +109,8 @@ class Division:
             here[self._whole.mesh.blocks[name].connectivity[rows]] = True
         joints = self._whole.layout.joints
         if rank == 0:
-            here[self._freedoms.node_of_block[np.unique(joints.stiffness.indices) // 3]] = True
+            held = np.union1d(joints.stiffness.indices, joints.damping.indices)
+            here[self._freedoms.node_of_block[held // 3]] = True
         while True:
             before = int(here.sum())
             for arms in joints.arms.values():
@@ -171,9 +172,9 @@ class Division:
         joints, dofs = layout.joints, local.dofs
         nodes = Nodes(joints.nodes.positions[local.nodes], joints.nodes.ids[local.nodes], {}, local.freedoms)
         none = sp.csr_matrix((len(dofs), len(dofs)))
-        springs = joints.stiffness[dofs][:, dofs].tocsr() if rank == 0 else none
+        links = [A[dofs][:, dofs].tocsr() if rank == 0 else none for A in (joints.stiffness, joints.damping)]
         arms = {name: local.arms(each) for name, each in joints.arms.items() if local.number[each.nodes[0]] >= 0}
-        return layout._replace(joints=Connected(nodes, (), springs, none, arms), constraints=_constraints(layout.constraints, dofs))
+        return layout._replace(joints=Connected(nodes, (), *links, arms), constraints=_constraints(layout.constraints, dofs))
 
 
 class _Local(NamedTuple):
