@@ -172,9 +172,11 @@ class Division:
         joints, dofs = layout.joints, local.dofs
         nodes = Nodes(joints.nodes.positions[local.nodes], joints.nodes.ids[local.nodes], {}, local.freedoms)
         none = sp.csr_matrix((len(dofs), len(dofs)))
-        links = [A[dofs][:, dofs].tocsr() if rank == 0 else none for A in (joints.stiffness, joints.damping)]
+        springs, dampers = (A[dofs][:, dofs].tocsr() if rank == 0 else none for A in (joints.stiffness, joints.damping))
         arms = {name: local.arms(each) for name, each in joints.arms.items() if local.number[each.nodes[0]] >= 0}
-        return layout._replace(joints=Connected(nodes, (), *links, arms), constraints=_constraints(layout.constraints, dofs))
+        return layout._replace(
+            joints=Connected(nodes, (), springs, dampers, arms), constraints=_constraints(layout.constraints, dofs)
+        )
 
 
 class _Local(NamedTuple):

@@ -52,7 +52,7 @@ def mixed() -> tuple[pp.Mesh, dict[str, Any], dict[str, Any], dict[str, Interfac
     connections = {
         "weld": pp.Tie("foot", "plate"),
         "collar": pp.AveragingSpider("head", reference="neck"),
-        "spring": pp.Spring("corner", "free", 1e5),
+        "spring": pp.Spring("corner", "free", 1e5, damping=10.0),
     }
     more = {"sections": {"beam": pp.CircularSection(0.01)}, "connections": connections}
     return mesh, {"one": steel, "two": aluminium, "beam": steel}, more, {"root": pp.Rigid("root"), "tip": pp.Rigid("free")}
