@@ -3,14 +3,13 @@
 import abc
 import dataclasses
 import difflib
-import functools
 import inspect
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple, Self, dataclass_transform
 
 from pydantic import ConfigDict, ValidationError
-from pydantic.dataclasses import dataclass
+from pydantic.dataclasses import dataclass, rebuild_dataclass
 
 from flexmbs.errors import InputError
 from flexmbs.errors import shown as shown
@@ -89,7 +88,37 @@ EXAMPLES = "Examples\n--------\n"
 
 
 class Documented(abc.ABCMeta):
-    """Class of declarations, whose ``dir`` and ``help`` omit the internals of dataclasses and pydantic."""
+    """Class of declarations, whose ``dir`` and ``help`` omit the internals of dataclasses and pydantic.
+
+    It makes dataclasses of them, whose validators are built when a first one is made: an import declares all kinds, a model uses
+    few. Not before the abstract methods are found, for which Python looks at all attributes, those validators among them.
+    """
+
+    __pydantic_complete__: bool
+    __signature__: inspect.Signature
+
+    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: str) -> None:
+        super().__init__(name, bases, namespace)
+        made: Any = cls
+        if bases:
+            config = ConfigDict(extra="forbid", validate_default=True, arbitrary_types_allowed=True, defer_build=True)
+            dataclass(frozen=True, kw_only=True, config=config)(made)
+            _describe(made)
+
+    def __call__(cls: Any, *args: Any, **given: Any) -> Any:
+        """A declaration. Raises `InputError`, one line per problem, instead of pydantic's error."""
+        cls.complete()
+        try:
+            return super().__call__(*args, **given)
+        except ValidationError as error:
+            raise InputError(*map(str, problems_of(error, cls.field_names(), _path(cls, args, given)))) from None
+
+    def complete(cls: Any) -> None:
+        """Build the validator, once; pydantic would set its own signature with it."""
+        if not cls.__pydantic_complete__:
+            signature = cls.__signature__
+            rebuild_dataclass(cls)
+            cls.__signature__ = signature
 
     def __dir__(cls) -> list[str]:
         return [name for name in super().__dir__() if not name.startswith("__") or name == "__doc__"]
@@ -120,10 +149,6 @@ class Declaration(metaclass=Documented):
         super().__init_subclass__()
         if section:
             cls.section, cls.kinds = section, {}
-        config = ConfigDict(extra="forbid", validate_default=True, arbitrary_types_allowed=True)
-        dataclass(frozen=True, kw_only=True, config=config)(cls)
-        cls.__init__ = _reporting(cls, cls.__init__)  # type: ignore[method-assign]
-        _describe(cls)
         if kind:
             if kind in cls.kinds:
                 raise TypeError(f"{cls.section} kind '{kind}' is registered twice: {cls.kinds[kind].__name__} and {cls.__name__}")
@@ -146,6 +171,7 @@ class Declaration(metaclass=Documented):
         names = cls.field_names()
         unknown = [Problem((key,), f"unknown key; {close_names(key, names)}") for key in table if key not in names]
         known = {key: value for key, value in table.items() if key in names}
+        cls.complete()
         try:
             made: Self = cls.__pydantic_validator__.validate_python(known)
         except ValidationError as error:
@@ -201,19 +227,6 @@ def _describe(cls: type[Declaration]) -> None:
         text, examples, shown = doc.partition(EXAMPLES)
         head = text.partition(PARAMETERS)[0].rstrip()
         cls.__doc__ = f"{head}\n\n{PARAMETERS}\n{''.join(entries).rstrip()}\n\n{RAISES}\n{examples}{shown}".rstrip() + "\n"
-
-
-def _reporting(cls: type[Declaration], validated: Any) -> Any:
-    """``__init__`` that raises `InputError`, one line per problem, instead of pydantic's error."""
-
-    @functools.wraps(validated)
-    def __init__(self: Declaration, *args: Any, **given: Any) -> None:
-        try:
-            validated(self, *args, **given)
-        except ValidationError as error:
-            raise InputError(*map(str, problems_of(error, cls.field_names(), _path(cls, args, given)))) from None
-
-    return __init__
 
 
 def _path(cls: type[Declaration], args: tuple[Any, ...], given: Mapping[str, Any]) -> tuple[str, ...]:

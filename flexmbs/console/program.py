@@ -5,6 +5,7 @@ Results go to stdout, progress and messages to stderr. Exit codes: 0 done, 1 int
 """
 
 import contextlib
+import gc
 import io
 import os
 import signal
@@ -19,6 +20,7 @@ from flexmbs.console import interrupts
 from flexmbs.errors import FlexmbsError, InputError, SolverError
 
 INTERRUPTED = 130
+COLLECT = 50_000  # objects between two searches for garbage: imports, whose objects stay, would start 340 of them
 
 
 class Interrupt(KeyboardInterrupt):
@@ -123,6 +125,7 @@ def _flush(name: str) -> None:
 
 def run(app: typer.Typer, name: str, arguments: list[str] | None) -> None:
     """Run a command line and exit with its code."""
+    gc.set_threshold(COLLECT)
     interrupts.received.clear()
     _degrade_characters()
 

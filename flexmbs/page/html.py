@@ -65,6 +65,7 @@ def _templates(*packages: str) -> "jinja2.Environment":
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        optimized=False,  # a page is rendered once
     )
     environment.filters |= {"number": number, "powers": powers}
     return environment

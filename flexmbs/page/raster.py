@@ -19,6 +19,11 @@ MOST_PAIRS = 100_000  # of triangles and pixels at a time, for which the fast me
 CREASE = 0.75  # cosine between normals, below which an edge is drawn
 EDGE = np.array([0.11, 0.15, 0.20])
 UNKNOWN = np.full(3, 0.72)  # grey
+HALF, ONES, EMPTY = (
+    np.uint32(0x00FF00FF),
+    0x00010001,
+    np.uint32(0x00FFFFFF),
+)  # of four bytes: two of them, 1 in both; white, unseen
 
 
 class Paint(NamedTuple):
@@ -26,6 +31,15 @@ class Paint(NamedTuple):
 
     colours: FloatArray
     values: FloatArray | None = None
+
+
+class Painted(NamedTuple):
+    """What was drawn at once: the number of its first triangle among all, rows of those seen, how their colours are found."""
+
+    first: int
+    rows: IntArray
+    planes: Planes
+    paint: Paint
 
 
 class Canvas:
@@ -39,10 +53,12 @@ class Canvas:
         self.scale = float(np.min(room / np.maximum(high - low, 1e-300)))
         self.centre = 0.5 * (low + high)
         shape = height * FINER, width * FINER
-        self.colour = np.zeros((3, *shape), np.float32)
         self.depth = np.full(shape, -np.inf, np.float32)
         self.triangle = np.full(shape, -1, np.int32)  # the nearest, counted over all that were drawn
+        self.edge = np.zeros(0, int)  # places of pixels on lines
         self.normals: list[FloatArray] = []
+        self.painted: list[Painted] = []
+        self.lift, self.reach = 0.0, 0.0  # of the depths of what is drawn now, and the largest of all
 
     def place(self, seen: FloatArray) -> FloatArray:
         """Pixels (…, 2), right and down, of points (…, 3) seen."""
@@ -50,8 +66,8 @@ class Canvas:
         return x + 0.5 * np.array([self.width, self.height])
 
     def clear_depth(self) -> None:
-        """What is drawn next is before everything drawn so far."""
-        self.depth[self.triangle >= 0] = -1e30
+        """What is drawn next is before everything drawn so far, if it is within its depths."""
+        self.lift += 2.0 * self.reach
 
     def draw(self, corners: FloatArray, paint: Paint) -> None:
         """Triangles (T, 3, 3) seen from their front."""
@@ -62,10 +78,12 @@ class Canvas:
         high = np.minimum(np.floor(corner[:, :, :2].max(axis=1) - 0.5), np.array(self.depth.shape[::-1]) - 1).astype(int)
         counts = np.prod(np.maximum(high - low + 1, 0), axis=1)
         planes, first = _planes(corner), sum(map(len, self.normals))
+        self.reach = max(self.reach, float(np.abs(corner[:, :, 2]).max(initial=0.0)))
+        heights = _heights(planes, corner[:, :, 2] + self.lift)
         for part in np.array_split(np.arange(len(rows)), max(int(counts.sum()) // MOST_PAIRS + 1, 1)):
-            self._fill(part, first, _heights(planes, corner[:, :, 2]), (low, high), planes)
+            self._fill(part, first, heights, (low, high), planes)
         self.normals.append(normal[rows] / np.linalg.norm(normal[rows], axis=1, keepdims=True))
-        self._shade(first, rows, planes, paint)
+        self.painted.append(Painted(first, rows, planes, paint))
 
     def _fill(self, part: IntArray, first: int, heights: FloatArray, box: tuple[IntArray, IntArray], planes: Planes) -> None:
         """The nearest triangle and its depth at the pixels of a part of the triangles."""
@@ -88,23 +106,31 @@ class Canvas:
         chosen = np.flatnonzero((z == depth[x]) & (z > before))
         triangle[x[chosen]] = np.repeat((part[lines] + first).astype(np.int32), across)[chosen]
 
-    def _shade(self, first: int, rows: IntArray, planes: Planes, paint: Paint) -> None:
-        """Colours of the pixels where triangles from number ``first`` on are the nearest."""
-        at = np.flatnonzero(self.triangle.reshape(-1) >= first)
-        k = self.triangle.reshape(-1)[at] - first
-        if paint.values is None:
-            place, table = rows[k], paint.colours
-        else:
-            rise, slope, base = _heights(planes, paint.values[rows]).T
-            y, x = np.divmod(at, self.depth.shape[1])
-            value = rise[k] * (x + 0.5) + slope[k] * (y + 0.5) + base[k]
-            unknown, last = np.isnan(value), len(paint.colours) - 1
-            value = np.clip(value, 0.0, 1.0) * last
-            value[unknown] = last + 1
-            place = np.rint(value).astype(np.int32)
-            table = np.vstack([paint.colours, UNKNOWN])
-        for channel, shade in zip(self.colour.reshape(3, -1), table.T.astype(np.float32)):
-            channel[at] = shade[place]
+    def _shades(self) -> NDArray[np.uint32]:
+        """Colours of the pixels, packed, 0 where nothing is."""
+        own = [
+            _packed(each.paint.colours[each.rows] if each.paint.values is None else np.zeros((len(each.rows), 3)))
+            for each in self.painted
+        ]
+        shades = np.concatenate([*own, np.zeros(1, np.uint32)])[self.triangle].reshape(-1)  # the last one is that of no triangle
+        for first, rows, planes, paint in self.painted:
+            if paint.values is not None:
+                at = np.flatnonzero((self.triangle >= first) & (self.triangle < first + len(rows)))
+                shades[at] = self._values(
+                    at, _heights(planes, paint.values[rows])[self.triangle.reshape(-1)[at] - first], paint.colours
+                )
+        shades[self.edge] = _packed(0.55 * EDGE + 0.45 * _unpacked(shades[self.edge]))
+        return shades.reshape(self.triangle.shape)
+
+    def _values(self, at: IntArray, heights: FloatArray, colours: FloatArray) -> NDArray[np.uint32]:
+        """Colours of pixels by values linear in their triangles."""
+        rise, slope, base = heights.astype(np.float32).T
+        y, x = np.divmod(at.astype(np.int32), np.int32(self.depth.shape[1]))
+        value, last = rise * (x + np.float32(0.5)) + slope * (y + np.float32(0.5)) + base, len(colours) - 1
+        unknown = np.isnan(value)
+        value = np.clip(value, 0.0, 1.0) * last
+        value[unknown] = last + 1
+        return _packed(np.vstack([colours, UNKNOWN]))[np.rint(value).astype(np.int32)]
 
     def outline(self, size: float) -> None:
         """Dark lines at steps in depth beyond ``size`` and at creases."""
@@ -121,24 +147,27 @@ class Canvas:
             cut = ~(np.abs(depth[a] - depth[b]) <= size) | folded
             near = depth[a] >= depth[b]
             edge[a[cut & near]] = edge[b[cut & ~near]] = True
-        colour = self.colour.reshape(3, -1)
-        colour[:, edge] = 0.55 * EDGE[:, None] + 0.45 * colour[:, edge]
+        self.edge = np.flatnonzero(edge)
 
     def visible(self, seen: FloatArray, tolerance: float) -> bool:
         """Whether nothing is before a point (3,) by more than ``tolerance``."""
         x, y = np.clip((FINER * self.place(seen)).astype(int), 0, np.array(self.depth.shape[::-1]) - 1)
-        return bool(self.depth[y, x] <= seen[2] + tolerance)
+        return bool(self.depth[y, x] <= seen[2] + self.lift + tolerance)
 
     def image(self) -> NDArray[np.uint8]:
         """Colours with opacity (height, width, 4); white where nothing is, which viewers mix into edges."""
-        shades = np.zeros((4, self.height, self.width), np.float32)  # sums of colours and of opacities
-        for part in ((slice(a, None, FINER), slice(b, None, FINER)) for a in range(FINER) for b in range(FINER)):
-            shades[:3] += self.colour[:, *part]  # zero where nothing is
-            shades[3] += self.triangle[part] >= 0
-        shades[:3] *= 255.0 / np.maximum(shades[3], 1.0)
-        shades[:3, shades[3] == 0.0] = 255.0
-        shades[3] *= 255.0 / FINER**2
-        return np.ascontiguousarray(np.rint(shades).astype(np.uint8).transpose(1, 2, 0))
+        shades, count = self._shades(), FINER * FINER
+        samples = [shades[a::FINER, b::FINER] for a in range(FINER) for b in range(FINER)]
+        sums = [
+            functools.reduce(np.add, ((each >> shift) & HALF for each in samples)) for shift in (0, 8)
+        ]  # of two bytes at once
+        even, odd = ((((each + count // 2 * ONES) // count) & HALF) << shift for each, shift in zip(sums, (0, 8)))
+        opacity = sums[1] >> 16
+        image = np.where(opacity > 0, even | odd, EMPTY).view(np.uint8).reshape(self.height, self.width, 4)
+        partly = np.nonzero((opacity > 0) & (opacity < 255 * count))  # the rest of the samples has no colour
+        red, green, blue = sums[0][partly] & 0xFFFF, sums[1][partly] & 0xFFFF, sums[0][partly] >> 16
+        image[partly[0], partly[1], :3] = np.rint(np.column_stack([red, green, blue]) / (opacity[partly][:, None] / 255.0))
+        return image
 
     def png(self) -> bytes:
         """The image as a file (PNG, ISO/IEC 15948), differences of neighbours compressed."""
@@ -193,6 +222,18 @@ def _crossing(start: FloatArray, slope: FloatArray, low: IntArray, high: IntArra
     outside = functools.reduce(np.logical_or, ((slope == 0.0) & (start < 0.0)).T)
     first = np.maximum(np.ceil(np.where(outside, np.inf, left).clip(-1e9, 1e9) - 1e-9), low).astype(int)
     return first, np.minimum(np.floor(right.clip(-1e9, 1e9) + 1e-9), high).astype(int)
+
+
+def _packed(colours: FloatArray) -> NDArray[np.uint32]:
+    """Opaque colours (n, 3), 0 to 1, as four bytes each."""
+    made = np.full((len(colours), 4), 255, np.uint8)
+    made[:, :3] = np.rint(255.0 * colours)
+    return made.view(np.uint32)[:, 0]
+
+
+def _unpacked(shades: NDArray[np.uint32]) -> FloatArray:
+    """Colours (n, 3), 0 to 1, without opacity."""
+    return np.asarray(shades.view(np.uint8).reshape(-1, 4)[:, :3] / 255.0)
 
 
 def _counted(counts: IntArray) -> IntArray:

@@ -1,7 +1,8 @@
 """Arrays as one compressed text: integers of a stated step, their bytes by significance, deflate, base64.
 
-Little-endian numbers of one array are stored plane by plane, all lowest bytes first: the higher bytes of small and of slowly
-changing numbers are alike and compress well. ``arrays.js`` reads them.
+The numbers of one array are stored by their last axis, all first components first, little-endian and plane by plane, all lowest
+bytes first: neighbours, and the higher bytes of small and of slowly changing numbers, are alike and compress well. ``arrays.js``
+reads them.
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ class Buffer:
         self._parts: list[bytes] = []
         self._length = 0
 
-    def add(self, values: NDArray[Any], kind: str, **more: Any) -> dict[str, Any]:
-        """An array of ``kind`` "i2", "i4", "u1" or "f4" as it is."""
+    def add(self, values: NDArray[Any], kind: str, *, delta: bool = False, **more: Any) -> dict[str, Any]:
+        """An array of ``kind`` "i2", "i4", "u1" or "f4" as it is; ``delta``: as differences along the first axis."""
         plain = np.ascontiguousarray(values, dtype=f"<{kind}")
-        width = plain.dtype.itemsize
-        planes = plain.reshape(-1).view(np.uint8).reshape(-1, width).T.tobytes()
-        found = {"kind": kind, "shape": list(plain.shape), "at": self._length, **more}
+        stored = np.diff(plain, axis=0, prepend=np.zeros_like(plain[:1])) if delta else plain
+        apart = np.ascontiguousarray(np.moveaxis(stored, -1, 0))
+        planes = apart.reshape(-1).view(np.uint8).reshape(-1, plain.dtype.itemsize).T.tobytes()
+        found = {"kind": kind, "shape": list(plain.shape), "at": self._length, "delta": delta, **more}
         self._parts.append(planes)
         self._length += len(planes)
         return found
@@ -37,15 +39,11 @@ class Buffer:
     def steps(
         self, values: NDArray[Any], step: float, *, kind: str = "i2", offset: Sequence[float] | None = None, delta: bool = False
     ) -> dict[str, Any]:
-        """values ≈ offset + step · integers, offset by the last axis; ``delta``: the integers are differences along the first
-        axis. The step is enlarged to fit the integers."""
+        """values ≈ offset + step · integers, offset by the last axis. The step is enlarged to fit the integers."""
         about = np.zeros(values.shape[-1]) if offset is None else np.asarray(offset, float)
         moved = np.asarray(values, float) - about
         step = max(float(step), float(np.abs(moved).max(initial=0.0)) / SIZES[kind], 1e-300)
-        numbers = np.rint(moved / step).astype(np.int64)
-        if delta:
-            numbers = np.diff(numbers, axis=0, prepend=np.zeros_like(numbers[:1]))
-        return self.add(numbers.astype(f"<{kind}"), kind, step=step, offset=about.tolist(), delta=delta)
+        return self.add(np.rint(moved / step), kind, delta=delta, step=step, offset=about.tolist())
 
     def text(self) -> str:
         """All arrays in base64."""
@@ -57,7 +55,7 @@ def read(text: str, given: dict[str, Any]) -> NDArray[np.float64]:
     kind, shape, raw = given["kind"], tuple(given["shape"]), zlib.decompress(base64.b64decode(text))
     width, n = np.dtype(kind).itemsize, int(np.prod(shape))
     planes = np.frombuffer(raw, np.uint8, width * n, given["at"]).reshape(width, n)
-    numbers = np.ascontiguousarray(planes.T).reshape(-1).view(f"<{kind}").reshape(shape)
+    numbers = np.moveaxis(np.ascontiguousarray(planes.T).reshape(-1).view(f"<{kind}").reshape(shape[-1], *shape[:-1]), 0, -1)
     if given.get("delta"):
         numbers = np.cumsum(numbers, axis=0, dtype=numbers.dtype)
     return np.asarray(numbers * given.get("step", 1.0) + np.asarray(given.get("offset", 0.0)), float)

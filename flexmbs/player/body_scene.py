@@ -23,6 +23,7 @@ IntArray = NDArray[np.int64]
 FORMAT = "flexmbs-scene/1"
 PERIOD, INSTANTS = 2.0, 81  # s of a swing on the screen, and its steps
 ROOM = 0.05  # of the size, around the body
+LEGS = 60  # lines from a frame to the nodes of its interface
 
 
 class Region(NamedTuple):
@@ -60,6 +61,7 @@ def body_page_scene(
     skin = stored_skin(buffer, data.surface)
     table = body_scene(buffer, data, skin, show, fields, marks)
     table["parts"] = [_with_regions(buffer, skin, regions)]
+    table["spiders"] = _spiders(skin, regions, [frame["name"] for frame in table["frames"]])
     return table | {"data": buffer.text()}
 
 
@@ -112,6 +114,17 @@ def mark_tables(body: int, marks: Sequence[Mark], surface: Surface, skin: Skin) 
     ]  # fmt: skip
 
 
+def _spiders(skin: Skin, regions: Sequence[Region], frames: Sequence[str]) -> list[dict[str, Any]]:
+    """Frames with the vertices that they are coupled with, at most `LEGS` of each, evenly chosen: lines between them."""
+    found = []
+    for region in regions:
+        vertices = np.flatnonzero(np.isin(skin.rows, region.nodes))
+        if region.name in frames and len(vertices):
+            legs = np.unique(np.linspace(0, len(vertices) - 1, LEGS).astype(int))
+            found.append({"frame": frames.index(region.name), "colour": region.colour, "vertices": vertices[legs].tolist()})
+    return found
+
+
 def _with_regions(buffer: Buffer, skin: Skin, regions: Sequence[Region]) -> dict[str, Any]:
     """The table of the surface without the triangles of the regions, which it has by themselves."""
     left, found = np.ones(len(skin.triangles), bool), []
@@ -119,7 +132,9 @@ def _with_regions(buffer: Buffer, skin: Skin, regions: Sequence[Region]) -> dict
         own = left & np.isin(skin.rows[skin.triangles], region.nodes).all(axis=1)
         if own.any():
             left &= ~own
-            found.append({"name": region.name, "colour": region.colour, "triangles": buffer.add(skin.triangles[own], "i4")})
+            found.append(
+                {"name": region.name, "colour": region.colour, "triangles": buffer.add(skin.triangles[own], "i4", delta=True)}
+            )
     if not found:
         return skin.table
-    return {"vertices": skin.table["vertices"], "triangles": buffer.add(skin.triangles[left], "i4"), "regions": found}
+    return {"vertices": skin.table["vertices"], "triangles": buffer.add(skin.triangles[left], "i4", delta=True), "regions": found}

@@ -55,7 +55,9 @@ def stored_fields(
         legends.append(legend(everything))
         for name, values in own.items():
             places = fractions(values[rows[name]], low, high, kind.logarithmic)
-            arrays[name][key] = buffer.add(np.where(np.isnan(places), UNKNOWN, np.rint(FINE * places)), "i2", step=1.0 / FINE)
+            arrays[name][key] = buffer.add(
+                np.where(np.isnan(places), UNKNOWN, np.rint(FINE * places)), "i2", delta=True, step=1.0 / FINE
+            )
     return legends, arrays
 
 

@@ -57,7 +57,9 @@ def stored_modes(buffer: Buffer, data: FlexibleBodyData, skin: Skin, frames: lis
             values = MILLIMETRE * PASCALS * mode_stress(data, k)[skin.rows]
             high = float(np.nanmax(values, initial=0.0)) or 1.0
             places = fractions(values, 0.0, high, False)
-            table["stress"] = buffer.add(np.where(np.isnan(places), UNKNOWN, np.rint(FINE * places)), "i2", step=1.0 / FINE)
+            table["stress"] = buffer.add(
+                np.where(np.isnan(places), UNKNOWN, np.rint(FINE * places)), "i2", delta=True, step=1.0 / FINE
+            )
             table["largest"] = high
         found.append(table)
     return found

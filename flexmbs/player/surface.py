@@ -31,8 +31,8 @@ def stored_skin(buffer: Buffer, surface: Surface) -> Skin:
     rows, triangles, notes = coarse(surface)
     x = surface.nodes[rows]
     centre, extent = 0.5 * (x.min(axis=0) + x.max(axis=0)), float(np.ptp(x, axis=0).max())
-    vertices = buffer.steps(x, extent / 65000.0, offset=centre.tolist())
-    return Skin({"vertices": vertices, "triangles": buffer.add(triangles, "i4")}, rows, triangles, notes)
+    vertices = buffer.steps(x, extent / 65000.0, offset=centre.tolist(), delta=True)
+    return Skin({"vertices": vertices, "triangles": buffer.add(triangles, "i4", delta=True)}, rows, triangles, notes)
 
 
 def coarse(surface: Surface) -> tuple[IntArray, IntArray, list[str]]:

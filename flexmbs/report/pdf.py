@@ -8,6 +8,7 @@ import json
 import pathlib
 import re
 import struct
+import urllib.parse
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -116,7 +117,7 @@ class _Document:
         """A picture as a file of the template."""
         head, _, data = picture.source.partition(",")
         name = f"picture{len(self.files)}.svg"
-        self.files[name] = base64.b64decode(data) if "svg" in head else _framed(picture.source)
+        self.files[name] = urllib.parse.unquote_to_bytes(data) if "svg" in head else _framed(picture.source)
         return {"file": name, "alt": picture.alt, "caption": picture.caption}
 
     def _panels(self, panels: Sequence[Panel]) -> None:

@@ -38,18 +38,28 @@ def places(solution: SolutionData, points: dict[str, FloatArray]) -> FloatArray:
     return np.concatenate([np.zeros((len(pick), 0, 3)), *placed], axis=1)
 
 
-def bounds(solution: SolutionData, points: dict[str, FloatArray]) -> Bounds:
-    """Of points (n, 3) of the bodies in their axes, and the origin."""
-    found = places(solution, points)
-    everything = np.concatenate([np.zeros((len(found), 1, 3)), found], axis=1)
+def size_of(solution: SolutionData, points: dict[str, FloatArray]) -> float:
+    """Diagonal of points (n, 3) of the bodies in their axes and the origin at the start, or of all instants where it is zero."""
+    everything = _with_origin(solution, points)
     flat = everything.reshape(-1, 3)
-    size = float(np.linalg.norm(np.ptp(everything[0], axis=0))) or float(np.linalg.norm(np.ptp(flat, axis=0))) or 1.0
+    return float(np.linalg.norm(np.ptp(everything[0], axis=0))) or float(np.linalg.norm(np.ptp(flat, axis=0))) or 1.0
+
+
+def bounds(solution: SolutionData, points: dict[str, FloatArray], size: float) -> Bounds:
+    """Of points (n, 3) of the bodies in their axes, and the origin, of a model of a size (m)."""
+    flat = _with_origin(solution, points).reshape(-1, 3)
     gravity = np.asarray(solution.model.gravity, float)
     pull = float(np.linalg.norm(gravity))
     up = -gravity / pull if pull > 0.0 else np.array([0.0, 0.0, 1.0])
     lowest = float((flat @ up).min())
     ground = 0.0 if lowest > -0.02 * size else lowest - 0.04 * size
     return Bounds(flat.min(axis=0), flat.max(axis=0), extremes(flat), size, up, _view(flat, up), ground)
+
+
+def _with_origin(solution: SolutionData, points: dict[str, FloatArray]) -> FloatArray:
+    """The origin and the points at some instants (nt, 1 + n, 3)."""
+    found = places(solution, points)
+    return np.concatenate([np.zeros((len(found), 1, 3)), found], axis=1)
 
 
 def _view(points: FloatArray, up: FloatArray) -> FloatArray:

@@ -21,7 +21,7 @@ from flexmbs.player.solids import Solid, require_solids
 from flexmbs.player.surface import Skin
 from flexmbs.results.bodies import frame_at_rest
 from flexmbs.scene.arrows import arrows_of, touches_of
-from flexmbs.scene.bounds import Bounds, bounds, places
+from flexmbs.scene.bounds import Bounds, bounds, places, size_of
 from flexmbs.scene.instants import sampled, turn_note
 from flexmbs.scene.joint_marks import axes_of, stops_of
 from flexmbs.scene.links import Shape, body_shapes, extent_of
@@ -97,11 +97,11 @@ class _Writer:
         parts, factors, fields = self._parts()
         legends, arrays = self._values()
         points = self._points(factors)
-        size = bounds(self.shown, points).size
+        size = size_of(self.shown, points)
         bodies = [self._body(name, factors.get(name, {}) | arrays.get(name, {}), size) for name in self.names]
         for body in bodies:
             points[body["name"]] = np.vstack([points[body["name"]], *map(extent_of, body["shapes"])])
-        box = bounds(self.shown, points)._replace(size=size)
+        box = bounds(self.shown, points, size)
         spacing = float(t[1] - t[0]) if len(t) > 1 else 0.0
         rates = {name: float(np.linalg.norm(view.angular_velocity, axis=1).max()) for name, view in self.motion.items()}
         arrows, touches = (self._arrows(), self._touches()) if self.extras.forces else ([], [])
@@ -195,8 +195,8 @@ class _Writer:
         x = np.asarray(solid.vertices, float)
         centre, extent = 0.5 * (x.min(axis=0) + x.max(axis=0)), float(np.ptp(x, axis=0).max())
         colour = None if solid.colour is None else [float(c) for c in solid.colour][:3]
-        vertices = self.buffer.steps(x, extent / 65000.0, offset=centre.tolist())
-        return {"vertices": vertices, "triangles": self.buffer.add(solid.triangles, "i4"), "colour": colour}
+        vertices = self.buffer.steps(x, extent / 65000.0, offset=centre.tolist(), delta=True)
+        return {"vertices": vertices, "triangles": self.buffer.add(solid.triangles, "i4", delta=True), "colour": colour}
 
     def _poses(self, box: Bounds) -> dict[str, Any]:
         """Positions (nt, bodies, 3) and quaternions (nt, bodies, 4), continuous in time."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from flexmbs.files.output import write_text
+from flexmbs.files.paths import file_path
 from flexmbs.flexible_body.file import GENERATOR
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.page.drawings import deformed_drawing
@@ -23,6 +25,7 @@ from flexmbs.player.surface import has_triangles
 from preprocess.body.free_body import central_inertia
 from preprocess.comparison import Comparison
 from preprocess.fe.interfaces import BoundInterface
+from preprocess.mesh.mesh import Mesh
 from preprocess.report.places import interface_places
 
 MODES_DRAWN, MODES_LISTED = 12, 40
@@ -42,7 +45,9 @@ def write_report(
     interfaces: bound to the body's mesh, to show the nodes of all; otherwise those of rigid interfaces are found from the
     shapes.  comparison: with the full model, or with another body.
     """
-    write_text(path, page(data, interfaces=interfaces, comparison=comparison))
+    file = file_path(path)
+    named = data if data.name != Mesh.source else replace(data, name=file.stem)  # of arrays: by the file
+    write_text(file, page(named, interfaces=interfaces, comparison=comparison))
 
 
 def page(

@@ -6,6 +6,7 @@ import { decoded, inflated } from "../../flexmbs/player/js/arrays.js";
 import { Camera } from "../../flexmbs/player/js/camera.js";
 import { Clock, fittingSpeed } from "../../flexmbs/player/js/clock.js";
 import { SCALES, table } from "../../flexmbs/player/js/colours.js";
+import { UNKNOWN, displace, give, sizes, vonMises } from "../../flexmbs/player/js/deform.js";
 import { ball, box, joined, meshed, rod } from "../../flexmbs/player/js/geometry.js";
 import { CHART, pathOf, peaksOf, placesOf, valueAt, within } from "../../flexmbs/player/js/chart.js";
 import { LEVELS, Quality } from "../../flexmbs/player/js/quality.js";
@@ -50,6 +51,7 @@ test("arrays are decoded from their bytes by significance", async () => {
   const buffer = await inflated(deflateSync(bytes).toString("base64"));
   near([...decoded(buffer, { kind: "i2", shape: [3, 1], at: 0, step: 0.5, offset: [10] })], [10.5, 9, 267.5]);
   near([...decoded(buffer, { kind: "i2", shape: [3, 1], at: 0, step: 1, offset: [0], delta: true })], [1, -1, 514]);
+  near([...decoded(planesOf(Int16Array.from([1, 2, 3, 400, 500, 600]), 3).buffer, { kind: "i2", shape: [2, 3], at: 0, delta: true })], [1, 2, 3, 401, 502, 603]);
 });
 
 test("views look along the axes, with up upwards, and fit holds every point", () => {
@@ -170,6 +172,15 @@ test("solids are closed, point outwards, and have the edges of their creases", (
   assert.equal(split.node.length, 12); // three normals at each corner of a tetrahedron
 });
 
+/** As arrays.py stores them: the first components of all rows first, by bytes of the same significance. */
+function planesOf(values, components) {
+  const bytes = new Uint8Array(values.buffer), width = values.BYTES_PER_ELEMENT, rows = values.length / components;
+  return Uint8Array.from(bytes, (_, j) => {
+    const b = Math.floor(j / values.length), c = Math.floor((j % values.length) / rows), row = j % rows;
+    return bytes[width * (row * components + c) + b];
+  });
+}
+
 const empty = { kind: "u1", shape: [0], at: 0 };
 function pendulum() {
   // one body that moves from x = 0 to 1 and turns by a half turn about z; a frame whose elastic displacement grows to 0.1
@@ -180,9 +191,7 @@ function pendulum() {
   const parts = [];
   let at = 0;
   const add = (values, shape) => {
-    const bytes = new Uint8Array(values.buffer);
-    const planes = new Uint8Array(bytes.length);
-    for (let i = 0; i < values.length; i++) for (let b = 0; b < 4; b++) planes[b * values.length + i] = bytes[4 * i + b];
+    const planes = planesOf(values, shape.at(-1));
     parts.push(planes);
     at += planes.length;
     return { kind: "f4", shape, at: at - planes.length };
@@ -269,15 +278,10 @@ test("a panel maps times and values to its places and back, and the parts in the
 
 /** A body by itself with one frame, one vertex table and two modes, the second with stress. */
 function swinging() {
-  const i2 = (values) => {
-    const raw = new Uint8Array(Int16Array.from(values).buffer), n = values.length, planes = new Uint8Array(2 * n);
-    for (let i = 0; i < n; i++) for (let b = 0; b < 2; b++) planes[b * n + i] = raw[2 * i + b];
-    return planes;
-  };
   const parts = [];
   let at = 0;
   const add = (values, shape, step = 1) => {
-    parts.push(i2(values));
+    parts.push(planesOf(Int16Array.from(values), shape.at(-1)));
     at += 2 * values.length;
     return { kind: "i2", shape, at: at - 2 * values.length, step };
   };
@@ -340,6 +344,18 @@ test("marks move with the displacement of their vertex", () => {
   near(scene.displacement(0, 1, 0), [0, 0, 0.5]);
   near(scene.marked({ name: "1", body: 0, at: [1, 0, 0], vertex: 1, fields: [] }, scene.poses(0, 1), 0, 4), [1, 0, 2]);
   near(scene.vertices(0, 0, 1)[1], [1, 0, 0.5]);
+});
+
+test("nodes have their displacement, and their value by the largest", () => {
+  const out = new Float32Array(8); // two nodes
+  displace(out, { values: Int16Array.from([1, 2, 2, 0, 0, 0, 10, 0, 0, 0, -6, 0]), step: 0.5, count: 2 }, [2, 1]);
+  near([...out], [6, 2, 2, 0, 0, -3, 0, 0]);
+  sizes(out, 2);
+  near([out[3], out[7]], [Math.sqrt(44) / 2, 1.5], 1e-6);
+  vonMises(out, { values: Int16Array.from([3, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0]), step: 1, count: 1 }, [-10], 2); // tension, shear
+  near([out[3], out[7]], [15, 10 * Math.sqrt(3)], 1e-5);
+  give(out, { values: Int16Array.from([16000, -32768]), step: 1 / 32000, count: 1 });
+  near([out[3], out[7], out[0]], [0.5, UNKNOWN, 6], 1e-6);
 });
 
 test("rotation vectors become quaternions", () => {

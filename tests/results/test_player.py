@@ -24,7 +24,7 @@ from flexmbs.report.curves import joints
 from flexmbs.report.page import page
 from flexmbs.report.plots import Plots
 from flexmbs.results.summary import summary
-from flexmbs.scene.bounds import bounds
+from flexmbs.scene.bounds import bounds, size_of
 from flexmbs.scene.instants import MOST, sampled, turn_note
 from flexmbs.scene.joint_marks import axes_of
 from flexmbs.scene.scene import scene
@@ -299,7 +299,8 @@ def test_modules_have_unique_names_and_reach_the_script() -> None:
 
 def test_bounds_hold_the_motion_and_point_up() -> None:
     solution = fm.simulate(hanging(angle=1.0), t_end=0.5, step=1e-2)
-    box = bounds(solution, {"rod": np.array([[0.0, 0, 0], [0.6, 0, 0]])})
+    points = {"rod": np.array([[0.0, 0, 0], [0.6, 0, 0]])}
+    box = bounds(solution, points, size_of(solution, points))
     tip = solution.frame("rod/tip").position
     assert (box.low <= tip.min(axis=0) + 1e-3).all()
     np.testing.assert_array_equal(box.up, [0.0, 0.0, 1.0])

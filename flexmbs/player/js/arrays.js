@@ -1,4 +1,4 @@
-// Arrays of the scene: base64, deflate, bytes by significance, steps. The counterpart of arrays.py.
+// Arrays of the scene: base64, deflate, bytes by significance, components apart, steps. The counterpart of arrays.py.
 
 /** @typedef {{kind: string, shape: number[], at: number, step?: number, offset?: number[], delta?: boolean}} Stored */
 
@@ -15,7 +15,9 @@ export function numbers(buffer, stored) {
   const n = stored.shape.reduce((a, b) => a * b, 1);
   const planes = new Uint8Array(buffer, stored.at, n * width);
   const bytes = new Uint8Array(n * width);
-  for (let b = 0; b < width; b++) for (let i = 0; i < n; i++) bytes[i * width + b] = planes[b * n + i];
+  const components = stored.shape.at(-1) || 1, rows = n / components;
+  for (let b = 0; b < width; b++)
+    for (let c = 0, k = b * n; c < components; c++) for (let i = 0; i < rows; i++, k++) bytes[(i * components + c) * width + b] = planes[k];
   const Kind = { i2: Int16Array, i4: Int32Array, f4: Float32Array, u1: Uint8Array }[stored.kind];
   if (!Kind) throw new Error(`arrays of kind ${stored.kind} are unknown`);
   const values = new Kind(bytes.buffer);

@@ -1,12 +1,11 @@
-// WebGL 2: meshes, their tables of shapes, and lines of constant width.
+// WebGL 2: meshes, tables of what their nodes do, and lines of constant width.
 import { resolve, sampled } from "./samples.js";
 import { LINES, SURFACE } from "./shaders.js";
 import { multiplied } from "./vectors.js";
 
 /** @typedef {import("./geometry.js").Mesh} Mesh */
 /** @typedef {{vao: WebGLVertexArrayObject, count: number, closed: boolean}} Drawable closed: its back is never seen */
-/** @typedef {{texture: WebGLTexture, step: number, count: number}} Columns */
-/** @typedef {{nodes: number, shapes: Columns | null, stress: Columns | null}} Shapes */
+/** @typedef {{texture: WebGLTexture, numbers: Float32Array, rows: number}} Moved displacement and value of each node, with the rest of the last row */
 /**
  * Segments of lines, four corners each; ``room``: how many the index has.
  * @typedef {{vao: WebGLVertexArrayObject, count: number, data: WebGLBuffer, index: WebGLBuffer, room: number}} Segments
@@ -14,20 +13,15 @@ import { multiplied } from "./vectors.js";
  * @typedef {object} Appearance
  * @property {Float32Array} model
  * @property {number[]} [colour] RGBA
- * @property {Shapes | null} [shapes]
- * @property {number[]} [factors]
- * @property {number[]} [stressFactors]
+ * @property {Moved | null} [moved] of its nodes
  * @property {number} [exaggeration]
- * @property {number} [field] 0 none, 1 displacement, 2 von Mises stress, 3 the values
- * @property {Columns | null} [values] of field 3, 0 to 1
- * @property {number} [largest]
+ * @property {boolean} [coloured] by the values of its nodes
  * @property {number} [width] pixels, of lines
  * @property {boolean} [own] whether lines have their own colours
  * @property {boolean} [through] whether lines are drawn over everything
  */
 
-const WIDE = 2048; // texels in a row
-export const MOST_COLUMNS = 64;
+const WIDE = 1024; // texels in a row
 
 export class Renderer {
   /** @param {HTMLCanvasElement} canvas */
@@ -42,31 +36,27 @@ export class Renderer {
     /** @type {import("./samples.js").Sampled | null} */ this.sampled = null;
     this.surface = program(gl, SURFACE, ["position", "normal", "node"]);
     this.lines = program(gl, LINES, ["corner", "start", "end", "ends", "tint"]);
-    this.nothing = this.columns(new Int16Array(3), 1, 1);
+    this.nothing = this.moved(1);
     /** @type {WebGLTexture | null} */ this.scale = null;
   }
 
-  /** @param {Int16Array} values (…, 3) @param {number} step @param {number} count @returns {Columns} a table of integers */
-  columns(values, step, count) {
-    const gl = this.gl;
-    const texels = values.length / 3;
-    const rows = Math.max(1, Math.ceil(texels / WIDE));
-    const full = new Int16Array(3 * rows * WIDE);
-    full.set(values);
-    const texture = gl.createTexture();
+  /** @param {number} nodes @returns {Moved} a table for them, without displacement */
+  moved(nodes) {
+    const gl = this.gl, rows = Math.ceil(nodes / WIDE), texture = gl.createTexture();
+    const made = { texture, numbers: new Float32Array(4 * WIDE * rows), rows };
     gl.activeTexture(gl.TEXTURE0); // not that of the scale of colours
     gl.bindTexture(gl.TEXTURE_2D, texture);
-    gl.pixelStorei(gl.UNPACK_ALIGNMENT, 2);
-    gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGB16I, WIDE, rows, 0, gl.RGB_INTEGER, gl.SHORT, full);
+    gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA32F, WIDE, rows, 0, gl.RGBA, gl.FLOAT, made.numbers);
     for (const side of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, side, gl.NEAREST);
-    return { texture, step, count };
+    return made;
   }
 
-  /** @param {ArrayLike<number>} values integers, one for each vertex @param {number} step @returns {Columns} */
-  values(values, step) {
-    const triples = new Int16Array(3 * values.length);
-    for (let i = 0; i < values.length; i++) triples[3 * i] = values[i];
-    return this.columns(triples, step, 1);
+  /** @param {Moved} moved whose numbers the card takes */
+  take({ texture, numbers, rows }) {
+    const gl = this.gl;
+    gl.activeTexture(gl.TEXTURE0);
+    gl.bindTexture(gl.TEXTURE_2D, texture);
+    gl.texSubImage2D(gl.TEXTURE_2D, 0, 0, 0, WIDE, rows, gl.RGBA, gl.FLOAT, numbers);
   }
 
   /** @param {() => void} draw what is not to be seen @returns {WebGLQuery} whether nothing hides it, see `answer` */
@@ -182,8 +172,7 @@ export class Renderer {
       gl.uniform3fv(each.at("eye"), camera.eye);
       gl.uniform3fv(each.at("light"), light.map((c) => c / n));
       gl.uniform2f(each.at("pixels"), this.canvas.width / 2, this.canvas.height / 2);
-      gl.uniform1i(each.at("shapes"), 0);
-      gl.uniform1i(each.at("stresses"), 1);
+      gl.uniform1i(each.at("moved"), 0);
       gl.uniform1i(each.at("scale"), 2);
     }
     gl.activeTexture(gl.TEXTURE2);
@@ -246,25 +235,11 @@ export class Renderer {
     gl.useProgram(using.program);
     gl.uniformMatrix4fv(at("model"), false, look.model);
     gl.uniform4fv(at("colour"), look.colour ?? [1, 1, 1, 1]);
-    const shapes = look.shapes?.shapes ?? null;
-    const stress = look.field === 2 ? (look.shapes?.stress ?? null) : look.field === 3 ? (look.values ?? null) : null;
-    gl.uniform1i(at("nodes"), look.shapes?.nodes ?? 0);
-    gl.uniform1i(at("field"), look.shapes ? (look.field ?? 0) : 0);
+    gl.uniform1i(at("moves"), look.moved ? 1 : 0);
+    gl.uniform1i(at("coloured"), look.moved && look.coloured ? 1 : 0);
     gl.uniform1f(at("exaggeration"), look.exaggeration ?? 1);
-    gl.uniform1f(at("largest"), Math.max(look.largest ?? 1, 1e-30));
-    /** @type {[Columns | null, number[] | undefined, string, string, string, number][]} */
-    const tables = [
-      [shapes, look.factors, "count", "factor", "shapeStep", gl.TEXTURE0],
-      [stress, look.field === 3 ? [1] : look.stressFactors, "stressCount", "stressFactor", "stressStep", gl.TEXTURE1],
-    ];
-    for (const [columns, factors, count, name, step, unit] of tables) {
-      const n = columns && factors ? columns.count : 0;
-      gl.uniform1i(at(count), n);
-      gl.uniform1f(at(step), columns?.step ?? 0);
-      if (n && factors) gl.uniform1fv(at(name), factors.slice(0, n));
-      gl.activeTexture(unit);
-      gl.bindTexture(gl.TEXTURE_2D, (columns ?? this.nothing).texture);
-    }
+    gl.activeTexture(gl.TEXTURE0);
+    gl.bindTexture(gl.TEXTURE_2D, (look.moved ?? this.nothing).texture);
   }
 }
 

@@ -45,6 +45,7 @@ import { add, compose, conjugate, inverse, multiple, placed, product, scale, tur
  * @property {Mode[]} [modes] of a body by itself: the reader chooses one, and time is its phase
  * @property {StoredLegend[]} [legends] of fields that do not change with time
  * @property {Mark[]} [marks]
+ * @property {{frame: number, colour: string, vertices: number[]}[]} [spiders] frames with the vertices of a body by itself that they are coupled with
  * @property {Partial<import("./viewer.js").Settings>} [settings] at first
  * @property {Record<string, Table>} [alone] scenes of single bodies, whose arrays are in the same data
  * @property {string} [data]

@@ -1,47 +1,23 @@
-// Programs of the graphics card. Both move points by the shapes of a surface: x + s Σ y_k c_k.
+// Programs of the graphics card. Both move points by what is stored for their nodes: displacement, and value for the colours.
 
-const DEFORM = `#version 300 es
-precision highp float; precision highp int; precision highp isampler2D;
+const MOVED = `#version 300 es
+precision highp float; precision highp int; precision highp sampler2D;
 uniform mat4 camera, model;
-uniform isampler2D shapes, stresses;
-uniform float factor[64], stressFactor[64];
-uniform int count, stressCount, nodes;
-uniform float shapeStep, stressStep, exaggeration, largest;
-uniform int field;
+uniform sampler2D moved;
+uniform bool moves;
+uniform float exaggeration;
 
-ivec3 entry(isampler2D where, int i) { int w = textureSize(where, 0).x; return texelFetch(where, ivec2(i % w, i / w), 0).xyz; }
-
-vec3 displacement(int node) {
-  vec3 u = vec3(0.0);
-  for (int k = 0; k < count; k++) u += factor[k] * vec3(entry(shapes, k * nodes + node));
-  return shapeStep * u;
-}
-
-float vonMises(int node) {
-  vec3 n = vec3(0.0), s = vec3(0.0);
-  for (int k = 0; k < stressCount; k++) {
-    int i = 2 * (k * nodes + node);
-    n += stressFactor[k] * vec3(entry(stresses, i));
-    s += stressFactor[k] * vec3(entry(stresses, i + 1));
-  }
-  vec3 d = n - n.yzx;
-  return stressStep * sqrt(0.5 * dot(d, d) + 3.0 * dot(s, s));
-}`;
+vec4 entry(float node) { int i = int(node), w = textureSize(moved, 0).x; return texelFetch(moved, ivec2(i % w, i / w), 0); }`;
 
 export const SURFACE = {
-  vertex: `${DEFORM}
+  vertex: `${MOVED}
 in vec3 position; in vec3 normal; in float node;
 out vec3 facing; out vec3 place; out float value; out float known;
 void main() {
-  vec3 u = count > 0 ? displacement(int(node)) : vec3(0.0);
-  value = field == 1 ? length(u) / largest : field == 2 ? vonMises(int(node)) / largest : 0.0;
-  known = 1.0;
-  if (field == 3) {
-    int stored = entry(stresses, int(node)).x;
-    known = stored < -32767 ? 0.0 : 1.0;
-    value = stressStep * float(max(stored, 0));
-  }
-  vec4 world = model * vec4(position + exaggeration * u, 1.0);
+  vec4 now = moves ? entry(node) : vec4(0.0);
+  value = now.w;
+  known = now.w < 0.0 ? 0.0 : 1.0;
+  vec4 world = model * vec4(position + exaggeration * now.xyz, 1.0);
   facing = mat3(model) * normal;
   place = world.xyz;
   gl_Position = camera * world;
@@ -49,10 +25,10 @@ void main() {
   fragment: `#version 300 es
 precision highp float; precision highp int;
 in vec3 facing; in vec3 place; in float value; in float known;
-uniform vec4 colour; uniform vec3 eye, light; uniform int field; uniform sampler2D scale;
+uniform vec4 colour; uniform vec3 eye, light; uniform bool coloured; uniform sampler2D scale;
 out vec4 result;
 void main() {
-  if (field > 0 && known > 0.999) { result = vec4(texture(scale, vec2((clamp(value, 0.0, 1.0) * 255.0 + 0.5) / 256.0, 0.5)).rgb, 1.0); return; }
+  if (coloured && known > 0.999) { result = vec4(texture(scale, vec2((clamp(value, 0.0, 1.0) * 255.0 + 0.5) / 256.0, 0.5)).rgb, 1.0); return; }
   vec3 n = normalize(facing), e = normalize(eye - place);
   if (dot(n, e) < 0.0) n = -n;
   float bright = 0.56 + 0.32 * max(dot(n, light), 0.0) + 0.24 * max(dot(n, e), 0.0);
@@ -62,13 +38,13 @@ void main() {
 };
 
 export const LINES = {
-  vertex: `${DEFORM}
+  vertex: `${MOVED}
 in vec2 corner; in vec3 start; in vec3 end; in vec2 ends; in vec4 tint;
 uniform mat4 placing; uniform vec2 pixels; uniform float width, lift;
 out vec4 shade;
 void main() {
   vec3 a = start, b = end;
-  if (count > 0) { a += exaggeration * displacement(int(ends.x)); b += exaggeration * displacement(int(ends.y)); }
+  if (moves) { a += exaggeration * entry(ends.x).xyz; b += exaggeration * entry(ends.y).xyz; }
   vec4 p = placing * vec4(a, 1.0), q = placing * vec4(b, 1.0);
   float near = 1e-4;
   if (p.w < near && q.w < near) { gl_Position = vec4(2.0, 2.0, 2.0, 1.0); return; }

@@ -2,15 +2,16 @@
 import { BODIES, SCALES, rgb, table } from "./colours.js";
 import { legendOf } from "./legend.js";
 import { decoded, numbers } from "./arrays.js";
+import { displace, give, sizes, vonMises } from "./deform.js";
 import { ball, box, joined, meshed, rod } from "./geometry.js";
 import { Marks } from "./marks.js";
-import { MOST_COLUMNS } from "./renderer.js";
 import { across, add, cross, dot, length, matrix, placed, scale, sub, towards, turned, unit } from "./vectors.js";
 
 /** @typedef {import("./vectors.js").Pose} Pose */
 /** @typedef {import("./renderer.js").Drawable} Drawable */
-/** @typedef {import("./renderer.js").Shapes} Shapes */
-/** @typedef {import("./renderer.js").Columns} Columns */
+/** @typedef {import("./renderer.js").Moved} Moved */
+/** @typedef {import("./deform.js").Columns} Columns */
+/** @typedef {{nodes: number, shapes: Columns | null, stress: Columns | null}} Shapes */
 /** @typedef {{mesh: Drawable, edges: import("./renderer.js").Segments, shapes: Shapes | null, colour: number[]}} Item */
 /** @typedef {Omit<Item, "colour"> & {colour?: number[]}} Surface */
 /**
@@ -55,7 +56,8 @@ export class Viewer {
     this.settings = { ...defaults(), ...scene.table.settings };
     this.theme = { background: [1, 1, 1], grid: [0.8, 0.84, 0.88], edge: [0.1, 0.14, 0.18], dark: false };
     this.size = scene.table.size;
-    /** @type {Map<object, Columns>} */ this.stored = new Map(); // tables of the card, by what they are of
+    /** @type {Map<object, Columns>} */ this.stored = new Map(); // by what they are of
+    /** @type {Map<number, Moved>} */ this.moved = new Map(); // of bodies
     const parts = scene.table.parts.map((part) => this.part(part));
     /** @type {Item[][]} */ this.items = scene.table.bodies.map((body, k) => this.body(body, rgb(BODIES[k % BODIES.length]), parts));
     this.scenery = scene.table.scenery.map((each) => this.given(each, MARK));
@@ -68,10 +70,12 @@ export class Viewer {
     this.plane = renderer.segments(this.grid());
     this.over = renderer.segments(new Float32Array(0));
     this.path = renderer.segments(new Float32Array(0));
+    this.legs = renderer.segments(new Float32Array(0));
     /** @type {{frame: number, exaggeration: number, points: number[][]}} */ this.traced = { frame: -1, exaggeration: 1, points: [] };
     /** @type {number[] | null} */ this.followed = null;
     this.marks = new Marks(this);
     this.time = scene.start;
+    /** @type {Float64Array | null} */ this.rest = null; // positions of the nodes of a body by itself
     this.outlined = true; // whether bodies have lines at their edges
   }
 
@@ -80,14 +84,7 @@ export class Viewer {
     const { scene, renderer } = this;
     const x = decoded(scene.buffer, part.vertices);
     const nodes = part.vertices.shape[0];
-    /** @param {import("./arrays.js").Stored | undefined} stored */
-    const columns = (stored) => {
-      if (!stored || !stored.shape[0]) return null;
-      const count = Math.min(stored.shape[0], MOST_COLUMNS);
-      const values = /** @type {Int16Array} */ (numbers(scene.buffer, stored));
-      return renderer.columns(values, stored.step ?? 1, count);
-    };
-    const shapes = { nodes, shapes: columns(part.shapes), stress: columns(part.stress) };
+    const shapes = { nodes, shapes: this.columns(part.shapes), stress: this.columns(part.stress) };
     /** @param {import("./arrays.js").Stored} triangles @param {number[]} [colour] */
     const piece = (triangles, colour) => {
       const mesh = meshed(x, numbers(scene.buffer, triangles));
@@ -96,46 +93,39 @@ export class Viewer {
     return [piece(part.triangles), ...(part.regions ?? []).map((region) => piece(region.triangles, rgb(region.colour)))];
   }
 
-  /** @param {object} key @param {() => Columns} make @returns {Columns} */
-  kept(key, make) {
-    const found = this.stored.get(key) ?? make();
-    this.stored.set(key, found);
-    return found;
+  /** @param {import("./arrays.js").Stored | undefined} stored @returns {Columns | null} */
+  columns(stored) {
+    if (!stored || !stored.shape[0]) return null;
+    const made = this.stored.get(stored) ?? { values: /** @type {Int16Array} */ (numbers(this.scene.buffer, stored)), step: stored.step ?? 1, count: stored.shape[0] };
+    this.stored.set(stored, made);
+    return made;
   }
 
-  /** @param {import("./arrays.js").Stored} stored @returns {Columns} values of a field */
-  values(stored) {
-    return this.kept(stored, () => this.renderer.values(numbers(this.scene.buffer, stored), stored.step ?? 1));
+  /** @param {number} body @param {Shapes} of its surface @param {number} time @returns {Omit<import("./renderer.js").Appearance, "model">} what its nodes do now, on the card */
+  now(body, { nodes, shapes, stress }, time) {
+    const { scene, renderer, settings } = this;
+    const moved = this.moved.get(body) ?? renderer.moved(nodes), out = moved.numbers.subarray(0, 4 * nodes);
+    this.moved.set(body, moved);
+    const mode = scene.table.modes?.[scene.mode], factors = scene.factors[body];
+    out.fill(0);
+    if (mode) displace(out, /** @type {Columns} */ (this.columns(mode.shapes)), [1]);
+    else if (shapes && factors) displace(out, shapes, scene.at(factors, time));
+    const coloured = this.value(out, body, stress, time);
+    renderer.take(moved);
+    return { moved, coloured, exaggeration: settings.exaggeration * (mode ? scene.wave(time) : 1) };
   }
 
-  /** @param {import("./scene.js").Mode} mode @returns {Columns} its shape */
-  shape(mode) {
-    return this.kept(mode, () => this.renderer.columns(/** @type {Int16Array} */ (numbers(this.scene.buffer, mode.shapes)), mode.shapes.step ?? 1, 1));
-  }
-
-  /** @param {import("./scene.js").Mode} mode @returns {Columns} how far it displaces each vertex */
-  amplitude(mode) {
-    return this.kept(mode.shapes, () => {
-      const u = numbers(this.scene.buffer, mode.shapes), step = mode.shapes.step ?? 1;
-      const sizes = Int16Array.from({ length: u.length / 3 }, (_, i) => Math.round(32000 * step * Math.hypot(u[3 * i], u[3 * i + 1], u[3 * i + 2])));
-      return this.renderer.values(sizes, 1 / 32000);
-    });
-  }
-
-  /** @param {number} body @param {number} time @returns {Omit<import("./renderer.js").Appearance, "model">} displacement and colours of its surface now */
-  look(body, time) {
+  /** @param {Float32Array} out displacement of each node, and its value by the field @param {number} body @param {Columns | null} stress @param {number} time @returns {boolean} whether it has one */
+  value(out, body, stress, time) {
     const { scene } = this, key = this.settings.field;
-    const mode = scene.table.modes?.[scene.mode];
-    const factors = scene.factors[body], stress = scene.stress[body], stored = scene.table.bodies[body]?.values?.[key];
-    const made = {
-      factors: mode ? [scene.wave(time)] : factors ? scene.at(factors, time) : [], stressFactors: stress ? scene.at(stress, time) : [],
-      largest: scene.table.fields[/** @type {"stress"} */ (key)] ?? 1, exaggeration: this.settings.exaggeration,
-    };
-    if (mode && key === "displacement") return { ...made, field: 3, values: this.amplitude(mode) };
-    if (mode && key === "stress" && mode.stress) return { ...made, field: 3, values: this.values(mode.stress) };
-    if (stored) return { ...made, field: 3, values: this.values(stored) };
-    const computed = key === "displacement" && factors ? 1 : key === "stress" && stress ? 2 : 0;
-    return { ...made, field: computed };
+    const mode = scene.table.modes?.[scene.mode], factors = scene.stress[body];
+    const given = (mode && key === "stress" && mode.stress) || scene.table.bodies[body].values?.[key];
+    const largest = Math.max(scene.table.fields[/** @type {"stress"} */ (key)] ?? 1, 1e-30);
+    if (key === "displacement" && (mode || scene.factors[body])) sizes(out, mode ? 1 : largest);
+    else if (given) give(out, /** @type {Columns} */ (this.columns(given)));
+    else if (key === "stress" && stress && factors) vonMises(out, stress, scene.at(factors, time), largest);
+    else return false;
+    return true;
   }
 
   /** @param {import("./geometry.js").Mesh} mesh @param {ArrayLike<number>} x positions of its nodes @returns {import("./renderer.js").Segments} */
@@ -271,6 +261,7 @@ export class Viewer {
     if (settings.ghost) this.items.forEach((items, body) => this.drawGhost(items, poses[body]));
     this.marks.ask(poses, time);
     this.drawTrace(time);
+    if (settings.frames) this.drawSpiders(frames, time);
     this.drawAxes(frames);
     renderer.end();
     return frames;
@@ -296,12 +287,11 @@ export class Viewer {
 
   /** @param {Item[]} items @param {number} body @param {Pose} pose @param {number} time */
   drawBody(items, body, pose, time) {
-    const { scene, renderer, settings, theme } = this;
-    const field = settings.field, mode = scene.table.modes?.[scene.mode];
-    const now = this.look(body, time), model = matrix(pose);
+    const { renderer, settings, theme } = this;
+    const field = settings.field, model = matrix(pose);
+    const shapes = items.find((item) => item.shapes)?.shapes, now = shapes ? this.now(body, shapes, time) : {};
     for (const item of items) {
-      const shapes = item.shapes && mode ? { ...item.shapes, shapes: this.shape(mode) } : item.shapes;
-      const look = { ...now, model, shapes, field: item.shapes ? now.field : 0 };
+      const look = item.shapes ? { ...now, model } : { model };
       const grey = theme.dark ? 0.45 : 0.72;
       renderer.draw(item.mesh, { ...look, colour: field ? [grey, grey, grey, 1] : [...item.colour, 1] });
       if (this.outlined) renderer.drawLines(item.edges, { ...look, colour: [...theme.edge, field ? 0.6 : 0.4], width: 1.3 });
@@ -373,6 +363,23 @@ export class Viewer {
     }
     renderer.replace(this.path, new Float32Array(rows));
     renderer.drawLines(this.path, { model: matrix(WORLD), width: 3, own: true });
+  }
+
+  /** @param {Pose[]} frames @param {number} time lines from frames to the nodes that they are coupled with */
+  drawSpiders(frames, time) {
+    const { scene, renderer, settings } = this;
+    const spiders = scene.table.spiders ?? [], moved = this.moved.get(0)?.numbers;
+    if (!spiders.length || !moved) return;
+    const rest = this.rest ??= decoded(scene.buffer, scene.table.parts[0].vertices);
+    const s = settings.exaggeration * scene.wave(time);
+    /** @type {number[]} */ const rows = [];
+    for (const { frame, colour, vertices } of spiders)
+      for (const v of vertices) {
+        const x = [0, 1, 2].map((c) => rest[3 * v + c] + s * moved[4 * v + c]);
+        rows.push(...frames[frame].x, ...x, 0, 0, ...rgb(colour), 0.8);
+      }
+    renderer.replace(this.legs, new Float32Array(rows));
+    renderer.drawLines(this.legs, { model: matrix(WORLD), width: 1.2, own: true, through: true });
   }
 
   /** @param {Pose[]} frames */

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from part_files import PART, bar, call
 
+import preprocess as pp
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.part_file import read_part
-from preprocess.report.page import page
+from preprocess.report.page import page, write_report
 from preprocess.report.places import interface_places
 
 NASTY = '<script>alert("1")<b>'
@@ -58,6 +59,13 @@ def test_bodies_without_surface_or_stress(body: FlexibleBodyData) -> None:
     text = page(replace(body, stress=None, surface=None))
     assert "<img" not in text
     assert "Every check passed." in text
+
+
+def test_a_part_from_arrays_is_named_by_its_file(body: FlexibleBodyData, tmp_path: Path) -> None:
+    write_report(replace(body, name=pp.Mesh.source), tmp_path / "bracket.html")
+    text = (tmp_path / "bracket.html").read_text(encoding="utf-8")
+    assert "<h1>bracket</h1>" in text
+    assert body.digest in text  # the body itself is as it was
 
 
 def test_failed_checks_are_reported(body: FlexibleBodyData) -> None:
