@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from ritz import free_box_frequencies
 
 from flexmbs.page.style import WIDTH, decades, house_style
+from preprocess.elements import ELEMENTS
 from preprocess.elements.formulation import Formulation
 from preprocess.fe.assembly import assemble
 from preprocess.fe.material import Isotropic
@@ -154,9 +155,10 @@ def draw(curves: dict[str, dict[str, object]]) -> Figure:
     figure = Figure(figsize=(WIDTH, 4.4), layout="constrained")
     axes = figure.subplots()
     for title, curve in curves.items():
-        axes.loglog(
-            curve["degrees of freedom"], curve["largest error"], "o-", markersize=3.5, label=f"{title}  (h^{curve['order in h']})"
-        )
+        element = ELEMENTS[CURVES[title][0]]
+        line = "s--" if len(element.nodes) > element.corners else "o-"  # of second order
+        label = f"{title}  (h^{curve['order in h']})"
+        axes.loglog(curve["degrees of freedom"], curve["largest error"], line, markersize=3.5, label=label)
     decades(axes.yaxis)
     decades(axes.xaxis)
     axes.set_xlabel("degrees of freedom")
