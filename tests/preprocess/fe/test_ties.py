@@ -103,7 +103,7 @@ def test_nodes_beyond_the_tolerance_are_reported():
             lambda: pp.Tie("start", pp.Point((0.2, 0.0, 0.0))),
             "to: no outer face of a solid, and no shell, has all its nodes there",
         ),
-        (lambda: pp.Spring(1, 2, -5.0), "stiffness: -5.0; give a stiffness"),
+        (lambda: pp.Spring(1, 2, -5.0), "stiffness: -5.0; give a number in N/m that is not negative"),
         (lambda: pp.Spring(1, 1, 5.0), "its nodes are at one place"),
         (lambda: pp.Spring(0, 1, 5.0, direction=(0.3, 0.1, 1.0)), "direction: is across the line between its nodes"),
     ],
