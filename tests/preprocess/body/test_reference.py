@@ -232,9 +232,10 @@ def test_offset_position_carries_the_lever(bar: FEModel) -> None:
     plain, moved = reduced(bar, (Rigid, Rigid), "base"), reduced(bar, (Rigid, Rigid), "base", position=(1.0, 0.0, 0.2))
     a, b = plain.frames["tip"], moved.frames["tip"]
     d = b.x - a.x
-    signs = np.sign(np.einsum("ak,ak->k", a.psi, b.psi))
+    expected = a.phi + np.cross(a.psi.T, d).T
+    signs = np.sign(np.einsum("ak,ak->k", np.vstack([a.psi, expected]), np.vstack([b.psi, b.phi])))
     np.testing.assert_allclose(b.psi * signs, a.psi, atol=1e-7 * np.abs(a.psi).max())
-    np.testing.assert_allclose(b.phi * signs, a.phi + np.cross(a.psi.T, d).T, atol=1e-7 * np.abs(a.phi).max())
+    np.testing.assert_allclose(b.phi * signs, expected, atol=1e-7 * np.abs(a.phi).max())
 
 
 def test_unknown_reference_is_named(bar: FEModel) -> None:

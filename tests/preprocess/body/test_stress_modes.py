@@ -14,7 +14,7 @@ from flexmbs.errors import InputError
 from flexmbs.files import plain_hdf5
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.results.body_loads import BodyLoads
-from flexmbs.results.stress import StressView
+from flexmbs.results.stress import StressPiece, StressView
 from preprocess.body.build import reduce
 from preprocess.body.prestress import Prestress
 from preprocess.body.stress import Stress, stress_rotation
@@ -174,7 +174,9 @@ def under(body: FlexibleBodyData, **loads: float) -> StressView:
         frame, wrench = body.frames[place], zeta[12 + 6 * k : 18 + 6 * k]
         force = force + frame.phi.T @ wrench[:3] + frame.psi.T @ wrench[3:]
     q = np.linalg.solve(body.K_ff, force)
-    return StressView("bar", np.zeros(1), body.stress, body.surface, q[None], lambda: BodyLoads(zeta[None], ()))
+    rows = body.stress.rows
+    piece = StressPiece(body.stress, np.arange(len(rows)), q[None], lambda: BodyLoads(zeta[None], ()))
+    return StressView("bar", np.zeros(1), rows, body.surface, (piece,))
 
 
 def stations(view: StressView, body: FlexibleBodyData) -> tuple[np.ndarray, np.ndarray]:
@@ -206,7 +208,7 @@ def test_spinning_bar(bar: FlexibleBodyData) -> None:
     np.testing.assert_allclose(field.stress[inside, 0], expected, atol=1.5e-3 * total)  # a parabola by lines: h²/6 of 16 elements
     np.testing.assert_allclose(field.strain[inside, 0], expected / STEEL.E, rtol=4e-3)
     np.testing.assert_allclose(field.strain[inside, 1], -STEEL.nu * field.strain[inside, 0], rtol=1e-2)
-    modes_alone = np.asarray(bar.stress.modes)[inside, 0] @ view._elastic[0]  # type: ignore[union-attr]
+    modes_alone = np.asarray(bar.stress.modes)[inside, 0] @ view._pieces[0].elastic[0]  # type: ignore[union-attr]
     assert np.abs(modes_alone - expected).max() > 0.2 * total
 
 
