@@ -60,7 +60,7 @@ def test_bodies_are_where_the_solution_has_them(solution, tmp_path: Path) -> Non
             np.testing.assert_allclose(scene.points(k, i), surface.at(i), atol=2e-3 * largest + 1e-6)
         mesh = scene.file.meshes[scene.file.nodes[k].mesh].primitives[0]
         np.testing.assert_array_equal(scene.array(mesh.indices).reshape(-1, 3), surface.triangles)
-        assert (mesh.targets is None or len(mesh.targets) == 0) == (surface.surface is None)
+        assert (mesh.targets is None or len(mesh.targets) == 0) == (surface.shape is None)
     up = Rotation.from_quat(scene.file.nodes[-1].rotation).apply([0.0, 0.0, 1.0])
     np.testing.assert_allclose(up, [0.0, 1.0, 0.0], atol=1e-12)
 

@@ -61,7 +61,7 @@ def test_vtk_reads_the_motion_and_the_stress(tmp_path: Path) -> None:
         assert np.nanmax(stress) == pytest.approx(von_mises(field.stress).max(), rel=1e-6)
         arm = surfaces[0]
         assert np.isnan(stress[len(arm.points) :]).all()
-        ids = np.array(arm.surface.node_ids)[arm.rows]
+        ids = np.array(arm.shape.surface.node_ids)[arm.rows]
         node = int(np.argmin(np.linalg.norm(arm.points - (1.0, 0.03, 0.02), axis=1)))
         moved = solution.body("arm").displacement(int(ids[node]))[i, 0]
         turned = vtk_to_numpy(grid.GetPointData().GetArray("elastic displacement"))[node]
