@@ -225,11 +225,11 @@ def _warn_of_stiff_elements(mesh: Mesh) -> None:
     if stiff:
         what = " and ".join(f"{n} {name}" for name, n in stiff.items())
         message = f"{mesh.source}: {what} elements are far too stiff in bending; use those of second order"
-        warnings.warn(message, PreprocessWarning, stacklevel=4)
+        warnings.warn(message, PreprocessWarning, stacklevel=5)
     triangles, others = (len(mesh.blocks[name].ids) if name in mesh.blocks else 0 for name in ("tri3", "quad4"))
     if triangles > others:
         message = f"{mesh.source}: {triangles} tri3 shells are stiff where a thin shell is doubly curved; use quad4"
-        warnings.warn(message, PreprocessWarning, stacklevel=4)
+        warnings.warn(message, PreprocessWarning, stacklevel=5)
 
 
 def _counted(mesh: Mesh) -> str:
