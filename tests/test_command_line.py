@@ -266,7 +266,7 @@ def test_interrupt(number: signal.Signals, model: Path) -> None:
     while not started.exists() and process.poll() is None:
         time.sleep(0.05)
     process.send_signal(number)
-    _, told = process.communicate(timeout=60)
+    _, told = process.communicate(timeout=180)  # the kernels may have to be compiled first
     assert process.returncode == 130, told
     assert "interrupted" in told
     assert "Traceback" not in told
@@ -296,7 +296,7 @@ def test_no_interrupt_is_lost_at_the_border_of_a_user_function(
 
 
 def test_an_interrupt_in_a_destructor_ends_the_run(model: Path) -> None:
-    """Python drops the exception of the handler there."""
+    """Python drops the exception of the handler there, as in callbacks of libraries (LLVM's cache of object code)."""
     (model.parent / "last_words.py").write_text(
         "import os, signal\nclass Last:\n    def __del__(self):\n        os.kill(os.getpid(), signal.SIGTERM)\n"
         "        sum(range(100))\nlast = [Last()]\ndef push(t):\n    last.clear()\n    return 0.0\n"
@@ -307,7 +307,8 @@ def test_an_interrupt_in_a_destructor_ends_the_run(model: Path) -> None:
     arguments = [sys.executable, "-m", "flexmbs", "run", str(model), *options]
     ended = subprocess.run(arguments, capture_output=True, text=True, timeout=120, check=False)
     assert ended.returncode == 130, ended.stderr
-    assert "Exception ignored in" in ended.stderr  # the exception was dropped
+    assert ended.stderr.splitlines()[-1] == "interrupted"
+    assert "Traceback" not in ended.stderr  # which Python prints of exceptions it drops
 
 
 def test_a_wrong_result_ends_with_exit_code_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

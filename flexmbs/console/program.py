@@ -134,6 +134,11 @@ def run(app: typer.Typer, name: str, arguments: list[str] | None) -> None:
         if not interrupts.at_border(frame):
             raise Interrupt
 
+    def dropped(lost: "sys.UnraisableHookArgs") -> None:  # by a destructor or a callback of a library; loops read ``received``
+        if not isinstance(lost.exc_value, Interrupt):
+            hook(lost)
+
+    hook, sys.unraisablehook = sys.unraisablehook, dropped
     kept = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         app(arguments, prog_name=name)
@@ -146,6 +151,7 @@ def run(app: typer.Typer, name: str, arguments: list[str] | None) -> None:
         _flush(name)
         raise
     finally:
+        sys.unraisablehook = hook
         interrupts.received.clear()
         for number, handler in kept.items():
             signal.signal(number, handler)

@@ -52,12 +52,15 @@ def rotors(model: fm.Model, seed: int) -> list[fm.RotorInertia]:
 
 @functools.cache
 def made(name: str, seed: int) -> tuple[fm.Model, dict[str, Instant]]:
-    model = random_model(RECIPES[name], seed)[0]
-    for rotor in rotors(model, seed):
-        model.add(rotor)
-    found = instants(model)
-    assert all(regular(now, len(model.drives) + len(model.couplings)) for now in found.values())
-    return model, found
+    """The first of the seeds ``seed``, ``seed`` + 100, … whose model is regular with its rotors too."""
+    for attempt in range(5):
+        model = random_model(RECIPES[name], seed + 100 * attempt)[0]
+        for rotor in rotors(model, seed):
+            model.add(rotor)
+        found = instants(model)
+        if all(regular(now, len(model.drives) + len(model.couplings)) for now in found.values()):
+            return model, found
+    raise AssertionError("no regular model drawn")
 
 
 @pytest.mark.parametrize(("formalism", "coordinates"), PAIRS)
