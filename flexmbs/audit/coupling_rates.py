@@ -90,7 +90,7 @@ def _contacts(solution: SolutionData, at: Trajectory, h: float, numbers: list[in
 
 def _rows(solution: SolutionData) -> list[tuple[str, int]]:
     """(item, row) of the equations g = 0 by user functions."""
-    model, system = solution.model, solution.compiled.system
+    model, system = solution.compiled.model, solution.compiled.system
     found = [
         (f"couplings.{name}", int(row))
         for (name, coupling), row in zip(model.couplings.items(), system.couplers.row)

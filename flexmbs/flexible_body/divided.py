@@ -14,7 +14,7 @@ from flexmbs.errors import InputError
 from flexmbs.flexible_body.joined import JoinedSurface, Pose, joined_surface, poses_of
 from flexmbs.flexible_body.parts import FloatArray
 from flexmbs.flexible_body.record import FlexibleBodyData
-from flexmbs.flexible_body.welds import FrameNames, check_welds, own_frames
+from flexmbs.flexible_body.welds import FrameNames, check_welds, own_frames, welds
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +45,10 @@ class DividedBodyData:
 
     def __post_init__(self) -> None:
         check_welds(self.name, self.frames_by_piece)
+        for i, j, cut in welds(self.frames_by_piece):
+            counts = [len(self.pieces[k].frames[cut].local) for k in (i, j)]
+            if counts[0] != counts[1]:
+                raise InputError(f"{self.name}: {cut} has {counts[0]} local displacements in one piece, {counts[1]} in the other")
 
     @property
     def frames_by_piece(self) -> FrameNames:

@@ -34,7 +34,7 @@ D = TypeVar("D", bound="FlexibleBodyData")
 Arrays = dict[str, NDArray[np.generic]]
 
 # Shape of every item; a letter denotes a size common to all items: f modes, n nodes, t triangles; of stresses
-# r rows, l unit loads, m materials, i interfaces, p points of laminates, k plies, a laminates and one.
+# r rows, l unit loads, m materials, i interfaces, p points of laminates, k plies, a laminates and one; * any size.
 _BODY = {
     "elastic/K_ff": "ff", "elastic/D_ff": "ff",
     "inertia/mass": "", "inertia/first_moment": "3", "inertia/second_moment": "33",
@@ -42,6 +42,7 @@ _BODY = {
     "modes/frequency": "f", "modes/kind": "f", "modes/effective_mass": "f6", "modes/damping": "f",
 }  # fmt: skip
 _FRAME = {"x": "3", "R": "33", "phi": "3f", "psi": "3f", "kind": ""}
+_CUT = {"local": "*f"}  # of frames at cuts
 _SURFACE = {"surface/nodes": "n3", "surface/phi": "n3f", "surface/triangles": "t3", "surface/node_ids": "n"}
 _GEOMETRIC = {"geometric/acceleration": "3ff", "geometric/angular_acceleration": "3ff", "geometric/rotation": "6ff"}
 _STRESS = {
@@ -87,6 +88,7 @@ def _reduced(data: FlexibleBodyData) -> Arrays:
     }  # fmt: skip
     for name, frame in data.frames.items():
         parts = {"x": frame.x, "R": frame.R, "phi": frame.phi, "psi": frame.psi, "kind": _texts(frame.kind)}
+        parts |= {"local": frame.local} if len(frame.local) else {}
         arrays |= {f"frames/{name}/{part}": value for part, value in parts.items()}
     if data.geometric is not None:
         arrays |= {item: getattr(data.geometric, item.partition("/")[2]) for item in _GEOMETRIC}
@@ -168,6 +170,7 @@ def body(file: h5py.Group, make: type[D], with_surface: bool = True) -> D:
     found = dict(datasets(file))
     frames = list(file["frames"]) if isinstance(file.get("frames"), h5py.Group) else []
     schema = _BODY | {f"frames/{name}/{part}": shape for name in frames for part, shape in _FRAME.items()}
+    schema |= {item: shape for name in frames for part, shape in _CUT.items() if (item := f"frames/{name}/{part}") in found}
     if any(item in _GEOMETRIC for item in found):
         given = [item for name in frames if (item := f"frames/{name}/geometric") in found]
         schema |= _GEOMETRIC | dict.fromkeys(given, "6ff")
@@ -205,7 +208,8 @@ def _values(
     """The fields of the record."""
     modes = {item.removeprefix("modes/"): arrays[item] for item in _BODY if item.startswith("modes/")}
     kinds = tuple(kind.decode() for kind in modes.pop("kind").tolist())
-    parts = {name: {part: arrays[f"frames/{name}/{part}"] for part in _FRAME} for name in frames}
+    items = {name: {part: f"frames/{name}/{part}" for part in _FRAME | _CUT} for name in frames}
+    parts = {name: {part: arrays[item] for part, item in own.items() if item in arrays} for name, own in items.items()}
     numbers = {item.partition("/")[2]: arrays[item] for item in _BODY if not item.startswith("modes/")}
     return dict(
         name=str(header.get("name", "")),
@@ -243,7 +247,7 @@ def _check_schema(found: Mapping[str, h5py.Dataset], schema: Mapping[str, str]) 
             raise InputError(f"{item}: has {len(dims)} dimensions; it must have {len(shape)}")
         for letter, size in zip(shape, dims):
             expected = int(letter) if letter.isdigit() else sizes.setdefault(letter, size)
-            if size != expected:
+            if size != expected and letter != "*":
                 raise InputError(f"{item}: has shape {dims}; a size must be {expected}, not {size}")
     if sizes["f"] > MAX_MODES:
         raise InputError(f"elastic/K_ff: has {sizes['f']} modes; at most {MAX_MODES} are read")

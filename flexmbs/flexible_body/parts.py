@@ -26,6 +26,8 @@ class FlexibleFrame:
 
     x: (3,) undeformed position [m].  R: (3, 3) undeformed axes (columns, in the body frame).
     phi, psi: (3, nf) translation and rotation shape functions.  kind: "rigid", "averaged", "origin" or "node".
+    local: (m, nf) displacements of the surface relative to the frame by the shapes [m], equal in two pieces of a divided body at
+    a cut; none by default.
     Source: docs/theory.md, section 10.
 
     Examples
@@ -42,10 +44,14 @@ class FlexibleFrame:
     phi: FloatArray
     psi: FloatArray
     kind: str = "node"
+    local: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
 
     def __post_init__(self) -> None:
         nf = np.shape(self.phi)[-1] if np.ndim(self.phi) else 0
-        for name, shape in (("x", (3,)), ("R", (3, 3)), ("phi", (3, nf)), ("psi", (3, nf))):
+        m = np.shape(self.local)[0] if np.ndim(self.local) else 0
+        if not m:
+            object.__setattr__(self, "local", np.zeros((0, nf)))
+        for name, shape in (("x", (3,)), ("R", (3, 3)), ("phi", (3, nf)), ("psi", (3, nf)), ("local", (m, nf))):
             set_array(self, "frame", name, shape)
         if self.kind not in FRAME_KINDS:
             raise InputError(f"frame: kind {self.kind!r} is unknown; it is one of {', '.join(FRAME_KINDS)}")

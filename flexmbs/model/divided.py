@@ -1,7 +1,8 @@
 """Divided bodies in a model: one declaration, which runs as a body for each piece, welded by fixed joints.
 
 A model names the body, ``boom``, and its frames, ``boom/tip``. `in_pieces` is the one place where they become those of the
-pieces, ``boom[1]``, ``boom[2]/tip``: the equations are compiled from its model, and results are put together by its names.
+pieces, ``boom[1]``, ``boom[2]/tip``, welded at the cuts: the equations are compiled from its model, and results are put together
+by its names.
 """
 
 import copy
@@ -15,6 +16,7 @@ from flexmbs.errors import InputError
 from flexmbs.flexible_body.divided import DividedBodyData
 from flexmbs.flexible_body.welds import own_frames, welds
 from flexmbs.model.bodies import Body, FlexibleBody
+from flexmbs.model.cut_shapes import CutShape
 from flexmbs.model.frames import FrameRef, frames_used
 from flexmbs.model.joints import Fixed, Joint
 from flexmbs.model.model import SECTIONS, ModelData
@@ -59,6 +61,8 @@ def in_pieces(model: ModelData) -> InPieces:
     for section in SECTIONS:
         if section not in ("bodies", "joints"):
             setattr(made, section, {key: _on_pieces(item, frames, pieces) for key, item in model.items(section).items()})
+    for name, whole in pieces.items():  # behind those of the model, whose numbers stay
+        _add(made.couplings, *_local_welds(name, whole))
     return InPieces(made, pieces, frames)
 
 
@@ -99,7 +103,16 @@ def _welds(body: str, whole: Pieces) -> list[Fixed]:
     return [Fixed(f"{body} {cut}", f"{names[i]}/{cut}", f"{names[j]}/{cut}") for i, j, cut in welds(whole.data.frames_by_piece)]
 
 
-def _add(items: "dict[str, Any]", *new: Body | Joint) -> None:
+def _local_welds(body: str, whole: Pieces) -> Iterator[CutShape]:
+    """Equal local displacements at the cuts, of pieces that have some."""
+    names, data = whole
+    for i, j, cut in welds(data.frames_by_piece):
+        one, other = (data.pieces[k].frames[cut].local for k in (i, j))
+        for n, (a, b) in enumerate(zip(one, other), 1):
+            yield CutShape(f"{body} {cut} shape {n}", of=((names[i], tuple(a.tolist())), (names[j], tuple((-b).tolist()))))
+
+
+def _add(items: "dict[str, Any]", *new: Body | Joint | CutShape) -> None:
     for item in new:
         if item.name in items:
             raise InputError(f"{item.section}.{item.name}: the name belongs to a piece or cut of a divided body; choose another")

@@ -147,7 +147,7 @@ def _model(solution: SolutionData) -> dict[str, Any]:
             for name, item in table.get(section, {}).items()
         ],
         "drives": [(name, _motion_kind(item), item["joint"]) for name, item in table.get("drives", {}).items()],
-        "couplings": [(name, item.kind, item.equation) for name, item in compiled.model.couplings.items()],
+        "couplings": [(name, item.kind, item.equation) for name, item in solution.model.couplings.items()],
         "degrees_of_freedom": [*_planar(solution), *degree_of_freedom_lines(solution.model, modes), *_dependent(solution, modes)],
         "tree": str(topology(solution.model, compiled.topology.coordinates)),
         "calm": bool(solution.run.impacts),

@@ -83,7 +83,8 @@ def pattern(solution: SolutionData) -> BlockSystem | None:
         return None
     work = make_work(compiled.system, path_coordinates(compiled, trajectory)[0])
     known = terms(compiled.system, work, float(solution.t[0]), solution.q[0], solution.s[0], trajectory.z[0])
-    by_items = bordered_by_items(known, velocity_names(compiled), row_owners(compiled))
+    owners = [compiled.owner_of(name) for name in row_owners(compiled)]
+    by_items = bordered_by_items(known, velocity_names(compiled), owners)
     return by_items if len(by_items.equations) <= MOST_BLOCKS else bordered(known, elastic_velocities(compiled.system))
 
 

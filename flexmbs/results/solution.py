@@ -179,8 +179,8 @@ class SolutionData:
 
     @property
     def couplings(self) -> tuple[str, ...]:
-        """Names of the couplings."""
-        return tuple(self.compiled.model.couplings)
+        """Names of the couplings, without the welds of divided bodies."""
+        return tuple(self.model.couplings)
 
     @property
     def contacts(self) -> tuple[str, ...]:

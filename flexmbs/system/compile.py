@@ -14,6 +14,7 @@ import numpy as np
 from flexmbs.algebra.blocks import Elimination
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.bodies import FlexibleBody
+from flexmbs.model.cut_shapes import CutShape
 from flexmbs.model.divided import Pieces, in_pieces
 from flexmbs.model.frames import GROUND, FrameRef
 from flexmbs.model.model import ModelData
@@ -68,6 +69,12 @@ class Compiled:
         """The declared body to which a body of the equations belongs."""
         return next((body for body, own in self.pieces.items() if piece in own.names), piece)
 
+    def owner_of(self, constraint: str) -> str:
+        """The declared item of a constraint: the joint, drive or coupling, of a weld of pieces their body."""
+        if any(constraint in items for items in (self.declared.joints, self.declared.couplings, self.declared.drives)):
+            return constraint
+        return next((body for body in self.pieces if constraint.startswith(f"{body} ")), constraint)
+
     def modes_at(self, body: str) -> tuple[int, ...]:
         """Number of the first elastic coordinate of each piece of a declared body among all of the body."""
         sizes = [self.data[piece].nf if piece in self.data else 0 for piece in self.pieces_of(body)]
@@ -106,7 +113,7 @@ def compile_model(model: ModelData, coordinates: str = "joint") -> Compiled:
     laws = LawTable(callbacks)
     cuts, relations, paths, places = _cuts(model, shape, frames, joint_numbers, laws)
     nc = _cut_rows(model, shape, cuts, places)
-    couplers, paths = compile_couplers(model, places, cuts, paths, laws, (nc, len(shape.tree) + len(shape.cuts)))
+    couplers, paths = compile_couplers(model, shape, tree, places, cuts, paths, laws, (nc, len(shape.tree) + len(shape.cuts)))
     drives, nc = _drives(model, shape, cuts, places, laws)
     prescribed = _prescribed(model, shape, joint_numbers, joints, laws)
     forces, readings, samplers, couplings, paths, states = compile_forces(model, shape, places, frames.number, laws, paths)
@@ -317,6 +324,7 @@ def _elimination(
     for k, coupling in enumerate(model.couplings.values()):
         joints = [model.joints[use.joint] for use in coupling.coordinates(model.joints)]
         ends = [end.body for joint in joints for end in (joint.parent, joint.child)]
+        ends += [body for body, _ in coupling.elastic] if isinstance(coupling, CutShape) else []
         moving = paths[couplers.path[k] : couplers.path_end[k]]
         pairs += [(i, nb + ncut + k) for i in moving]
         after[nb + ncut + k] = {*moving, *_between(shape, real, ends, tree_node)}

@@ -1,4 +1,4 @@
-"""Couplings of joint coordinates → flat records."""
+"""Couplings of joint coordinates, and of the elastic coordinates of pieces → flat records."""
 
 import math
 from collections.abc import Mapping
@@ -6,18 +6,21 @@ from collections.abc import Mapping
 import numpy as np
 
 from flexmbs.model.couplings import ConstantCoupling
+from flexmbs.model.cut_shapes import CutShape
 from flexmbs.model.general_couplings import GeneralCoupling
 from flexmbs.model.laws import Constant
 from flexmbs.model.model import ModelData
 from flexmbs.system.compile_forces import JointPlace
 from flexmbs.system.compile_laws import LawTable
 from flexmbs.system.coordinate_functions import addresses
-from flexmbs.system.records import Couplers, CouplerTerms, Cuts
+from flexmbs.system.records import Couplers, CouplerTerms, Cuts, Tree
+from flexmbs.system.topology import Topology
 
 
 def compile_couplers(
-    model: ModelData, places: Mapping[str, JointPlace], cuts: Cuts, paths: list[int], laws: LawTable, begin: tuple[int, int]
-) -> tuple[Couplers, list[int]]:
+    model: ModelData, shape: Topology, tree: Tree, places: Mapping[str, JointPlace], cuts: Cuts, paths: list[int],
+    laws: LawTable, begin: tuple[int, int],
+) -> tuple[Couplers, list[int]]:  # fmt: skip
     """Rows of the couplings, from the constraint row and the node ``begin`` on, and the paths lengthened by theirs."""
     rows: list[tuple[int, ...]] = []
     terms: list[tuple[int, ...]] = []
@@ -29,6 +32,12 @@ def compile_couplers(
             terms.append((k, place.body, place.cut, *place.coordinate(item, use.coordinate)))
             factors.append(term.factor)
             moving.update(paths[cuts.path[place.cut] : cuts.path_end[place.cut]] if place.cut >= 0 else [place.body])
+        for piece, values in coupling.elastic if isinstance(coupling, CutShape) else ():
+            i = shape.bodies.index(piece)
+            nq = int(tree.qf_at[i] - tree.q_at[i])
+            own = [(k, i, -1, int(tree.nv[i]) + j, nq + j) for j, value in enumerate(values) if value]
+            terms, factors = [*terms, *own], [*factors, *(value for value in values if value)]
+            moving.add(i)
         paths = [*paths, *sorted(moving)]
         law = coupling.offset if isinstance(coupling, ConstantCoupling) and coupling.offset is not None else Constant(0.0)
         number = laws.number(item, law)

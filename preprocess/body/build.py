@@ -106,7 +106,7 @@ def reduce(
     >>> round(float(bar.mass), 3), bar.nf
     (1.256, 4)
     """
-    _check_options(
+    check_options(
         {"stiffening": stiffening, "estimate": estimate, "inertia_loads": inertia_loads},
         {"progress": progress, "method": method, "name": name, "stress": stress, "prestress": prestress},
     )
@@ -119,6 +119,13 @@ def reduce(
     if fe.held:
         raise InputError("part: was assembled with held=True; a body must be free to move: assemble it without")
     return body_of(fe, bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms), how, steps)
+
+
+class Piece(NamedTuple):
+    """A piece of a divided part: its statics, and the force patterns (n, m) of its cuts, by their interface."""
+
+    statics: InterfaceStatics
+    patterns: Mapping[str, FloatArray]
 
 
 class How(NamedTuple):
@@ -138,18 +145,21 @@ class How(NamedTuple):
     keep: str | os.PathLike[str] | None = None
 
 
-def body_of(fe: FEModel, bound: Sequence[BoundInterface], how: How, steps: Steps) -> FlexibleBodyData:
+def body_of(fe: FEModel, bound: Sequence[BoundInterface], how: How, steps: Steps, piece: Piece | None = None) -> FlexibleBodyData:
     """Reduced body of a model with bound interfaces; where several processes have parts of the model, all call this, and surface
-    and stress of each are those of its part."""
+    and stress of each are those of its part. piece: what is known of a piece of a divided part."""
     request = request_of(how.band, how.tolerance, prestressed=how.prestress is not None)
     rule = reference_of(how.reference, [interface.name for interface in bound])
     steps("factorize", 0.0)
-    statics = InterfaceStatics(fe, bound, how.keep)
+    statics = InterfaceStatics(fe, bound, how.keep) if piece is None else piece.statics
+    patterns = {} if piece is None else piece.patterns
     steps("constraint modes", 0.0)
     rigid = rigid_body_modes(statics)
     chosen, basis, proof = choice(how.method, request, statics, steps)
     if how.inertia_loads:
         basis = _with_inertia_loads(basis, statics)
+    if patterns:
+        basis = _with_responses(basis, "cut modes", statics, np.hstack(list(patterns.values())))
     steps("reference condition", 0.8)
     elastic = elastic_shapes(statics, basis.shapes)
     check_interface_masses(statics, elastic.shapes)
@@ -171,7 +181,7 @@ def body_of(fe: FEModel, bound: Sequence[BoundInterface], how: How, steps: Steps
         **integrals._asdict(),
         K_ff=np.diag(modal.modes.omega**2),
         D_ff=D_ff,
-        frames={interface.name: _frame(interface, E, modal.modes) for interface, E in zip(bound, modal.motion)},
+        frames={interface.name: _frame(interface, E, modal, patterns) for interface, E in zip(bound, modal.motion)},
         modes=_table(modal.modes, basis, np.diag(D_ff) / (2 * omega), integrals),
         surface=_surface(fe, modal),
         provenance={**origin, **_factor_facts(statics, how.keep), **rigid._asdict(), **found, **steps.times},
@@ -180,7 +190,7 @@ def body_of(fe: FEModel, bound: Sequence[BoundInterface], how: How, steps: Steps
     )
 
 
-def _check_options(flags: Mapping[str, object], optional: Mapping[str, object]) -> None:
+def check_options(flags: Mapping[str, object], optional: Mapping[str, object]) -> None:
     """Raises InputError for options of the wrong type."""
     for option, value in flags.items():
         flag(value, option)
@@ -252,8 +262,12 @@ def _stress(
 
 def _with_inertia_loads(basis: Basis, statics: InterfaceStatics) -> Basis:
     """Basis extended by the responses, interfaces held, to the inertia loads; their span does not depend on origin and axes."""
-    responses = statics.response(inertial_loads(statics.fe, np.zeros(3), np.eye(3)))
-    return dataclasses.replace(basis, shapes={**basis.shapes, "inertia-load modes": responses})
+    return _with_responses(basis, "inertia-load modes", statics, inertial_loads(statics.fe, np.zeros(3), np.eye(3)))
+
+
+def _with_responses(basis: Basis, name: str, statics: InterfaceStatics, loads: FloatArray) -> Basis:
+    """Basis extended by the responses to nodal loads (n, k), interfaces held."""
+    return dataclasses.replace(basis, shapes={**basis.shapes, name: statics.response(loads)})
 
 
 class Steps:
@@ -295,8 +309,9 @@ def model_of(part: Mesh | FEModel, material: Materials | None) -> FEModel:
     return assemble(part, material)
 
 
-def _frame(interface: BoundInterface, motion: FloatArray, modes: BodyModes) -> FlexibleFrame:
+def _frame(interface: BoundInterface, motion: FloatArray, modal: _ModalBody, patterns: Mapping[str, FloatArray]) -> FlexibleFrame:
     """Frame of an interface in the body frame; ``motion`` (6, nf) is that of the modes in mesh axes."""
+    modes, none = modal.modes, np.zeros((len(modal.shapes), 0))
     to_body = modes.axes.T
     return FlexibleFrame(
         x=to_body @ (interface.position - modes.origin),
@@ -304,6 +319,7 @@ def _frame(interface: BoundInterface, motion: FloatArray, modes: BodyModes) -> F
         phi=to_body @ motion[:3],
         psi=to_body @ motion[3:],
         kind=interface.kind,
+        local=patterns.get(interface.name, none).T @ modal.shapes,
     )
 
 

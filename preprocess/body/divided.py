@@ -2,40 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+import dataclasses
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from flexmbs.errors import InputError, shown
+from flexmbs.errors import InputError, MachineError, shown
 from flexmbs.flexible_body.divided import DividedBodyData
 from flexmbs.flexible_body.record import FlexibleBodyData
-from preprocess.body.build import model_of, reduce
+from flexmbs.flexible_body.welds import welds
+from preprocess.body.build import How, Piece, Steps, body_of, check_options, model_of
+from preprocess.body.cut_accuracy import cut_errors, warn_of_cuts
+from preprocess.body.cut_patterns import cut_patterns
 from preprocess.body.damping import Damping
 from preprocess.body.provenance import default_name
 from preprocess.body.stress import SURFACE_STRESS, Stress
 from preprocess.fe.element_groups import Materials
 from preprocess.fe.face_average import FaceAveraged
-from preprocess.fe.interfaces import Interface, Rigid
+from preprocess.fe.interfaces import Averaged, BoundInterface, Interface, Rigid, bind_interfaces
 from preprocess.fe.model import FEModel
+from preprocess.fe.undivided import Undivided, undivided
 from preprocess.inputs.arguments import checked_arguments, instance
 from preprocess.mesh.divide import CUT
 from preprocess.mesh.face_mass import face_mass
 from preprocess.mesh.mesh import Mesh
 from preprocess.mesh.node_regions import region_of
 from preprocess.reduction import Progress, Reduction
+from preprocess.reduction.statics import InterfaceStatics
+from preprocess.solve.threads import on_threads
 
-CUTS = ("averaged", "rigid")
+FULL = "full"
+CUTS = (FULL, "averaged", "rigid")
+Made = TypeVar("Made")
 
 
 @checked_arguments
+@on_threads
 def reduce_divided(
     pieces: Sequence[Mesh | FEModel],
     material: Materials | None = None,
     *,
     interfaces: Mapping[str, Interface],
     reference: str,
-    cuts: str = "averaged",
+    cuts: str = "full",
     method: Reduction | None = None,
     damping: Damping = 0.0,
     stiffening: bool = True,
@@ -50,12 +61,17 @@ def reduce_divided(
     pieces: meshes from `divide`, or finite-element models assembled from them.  material: of the meshes, one or by element set.
     interfaces: of the whole part, by name; each in one piece, off the cuts.  reference: the interface to whose frame the
     body frame is attached; its piece is the first, those of the others are attached to their cuts towards it.
-    cuts: "averaged" transmits forces and moments as tractions that are linear over the cut and lets it contract and warp; "rigid"
-    holds the cut as it is.
-    method, damping, stiffening, stress, estimate, inertia_loads, progress: of each piece, as in `reduce`; no damping by mode.
+    cuts: "full" transmits what the whole part does there, as force patterns, for any section and element, at the cost of one
+    factorization of its stiffness; "averaged" does without, and transmits forces and moments as tractions that are linear over
+    the cut, which contracts and warps freely: right for compact sections of solids, far too soft for thin-walled and open ones;
+    "rigid" holds the cut.
+    method, damping, stiffening, stress, inertia_loads, progress: of each piece, as in `reduce`; no damping by mode.
+    estimate: estimate the errors of each piece, and compare all together with the whole part: static displacements under loads at
+    the interfaces and the lowest frequencies, held at the reference ("accuracy: pieces …" in the provenance of the first piece),
+    with a warning above 1 %; this factorizes the stiffness of the whole part.
     name: of the body.
     Raises InputError, also for interfaces that a cut divides, and for averaged cuts through other than solid elements.
-    Source: Shabana, Dynamics of Multibody Systems (2020), section 6.5 (substructuring for large deformation).
+    Source: Shabana, Dynamics of Multibody Systems (2020), section 6.5 (substructuring for large deformation); `cut_patterns`.
 
     Examples
     --------
@@ -68,24 +84,81 @@ def reduce_divided(
     """
     if cuts not in CUTS:
         raise InputError(f"cuts: is {shown(cuts)}; give one of: {', '.join(CUTS)}")
+    check_options(
+        {"stiffening": stiffening, "estimate": estimate, "inertia_loads": inertia_loads},
+        {"progress": progress, "method": method, "name": name, "stress": stress},
+    )
     if isinstance(damping, Sequence) or np.ndim(damping):  # type: ignore[arg-type]
         raise InputError("damping: the pieces have different modes; give one ratio or a function of the frequency")
     models = _models(pieces, material)
     plan = _plan(models, instance(interfaces, Mapping, "interfaces", "Rigid or Averaged by name"), reference)
-    found: list[FlexibleBodyData] = []
-    whole = name or default_name(models[0]).partition(", piece ")[0]
-    for k, (fe, own, root) in enumerate(plan):
-        at = {cut: _at_cut(fe, cut, cuts) for cut in fe.node_sets if cut.startswith(CUT)}
+    title = name or default_name(models[0]).partition(", piece ")[0]
+    hows = [
+        How(method, None, None, each.reference, damping, None, stiffening, stress, f"{title}, piece {k}", estimate, inertia_loads)
+        for k, each in enumerate(plan, 1)
+    ]
+    bound = [_bound(each, cuts) for each in plan]
+    whole = _Whole(plan, interfaces)
+    known: list[Piece | None] = [None] * len(plan)
+    if cuts == FULL and len(plan) > 1:
+        statics = [InterfaceStatics(each.fe, own) for each, own in zip(plan, bound)]
+        found = cut_patterns(whole.statics, whole.undivided, statics, _cuts(plan))
+        known = [Piece(*pair) for pair in zip(statics, found)]
+    bodies = [
+        _located(each.fe, body_of, each.fe, own, how, Steps(_within(progress, k, len(plan))), piece)
+        for k, (each, own, how, piece) in enumerate(zip(plan, bound, hows, known))
+    ]
+    if estimate and len(plan) > 1:
+        facts = whole.cut_facts(reference, bodies)
+        bodies[0] = dataclasses.replace(bodies[0], provenance={**bodies[0].provenance, **facts})
+    return DividedBodyData(title, tuple(bodies))
+
+
+def _located(fe: FEModel, function: Callable[..., Made], *given: Any) -> Made:
+    """The result of a function, whose problems name the piece."""
+    try:
+        return function(*given)
+    except InputError as error:
+        raise InputError(*(f"{problem} ({fe.source})" for problem in error.problems)) from None
+
+
+def _bound(piece: _Planned, cuts: str) -> list[BoundInterface]:
+    """The interfaces of a piece, those at its cuts last."""
+    fe = piece.fe
+    at = {cut: _at_cut(fe, cut, cuts) for cut in fe.node_sets if cut.startswith(CUT)}
+    return _located(fe, bind_interfaces, {**piece.interfaces, **at}, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms)
+
+
+def _cuts(plan: Sequence[_Planned]) -> list[tuple[int, int, str]]:
+    """(piece, later piece, name) of each cut."""
+    return list(welds([[name for name in piece.fe.node_sets if name.startswith(CUT)] for piece in plan]))
+
+
+class _Whole:
+    """The part without its cuts."""
+
+    def __init__(self, plan: Sequence[_Planned], interfaces: Mapping[str, Interface]) -> None:
+        self._plan, self._interfaces = plan, interfaces
+
+    @functools.cached_property
+    def undivided(self) -> Undivided:
+        return undivided([piece.fe for piece in self._plan])
+
+    @functools.cached_property
+    def statics(self) -> InterfaceStatics:
+        """One factorization of the stiffness of the part."""
+        fe = self.undivided.fe
+        bound = bind_interfaces(self._interfaces, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms)
+        return InterfaceStatics(fe, bound)
+
+    def cut_facts(self, reference: str, bodies: Sequence[FlexibleBodyData]) -> dict[str, str | float]:
+        """Errors of the pieces together, with a warning of large ones; without them where the part needs too much memory."""
         try:
-            made = reduce(
-                fe, interfaces={**own, **at}, method=method, reference=root, damping=damping, stiffening=stiffening,
-                stress=stress, name=f"{whole}, piece {k + 1}", estimate=estimate, inertia_loads=inertia_loads,
-                progress=_within(progress, k, len(plan)),
-            )  # fmt: skip
-        except InputError as error:
-            raise InputError(*(f"{problem} ({fe.source})" for problem in error.problems)) from None
-        found.append(made)
-    return DividedBodyData(whole, tuple(found))
+            errors = cut_errors(self.statics, reference, bodies)
+        except MachineError as error:
+            return {"accuracy: pieces": f"not estimated: {error}"}
+        warn_of_cuts(errors)
+        return errors.facts()
 
 
 class _Planned(NamedTuple):
@@ -164,7 +237,7 @@ def _place(name: str, interface: Interface, models: Sequence[FEModel]) -> int:
 
 
 def _at_cut(fe: FEModel, cut: str, kind: str) -> Interface:
-    """The interface at a cut, at the centroid of its faces or, without any, of its nodes. Raises InputError."""
+    """The interface at a cut, at the centroid of its faces or, where it has other elements, of its nodes. Raises InputError."""
     rows = np.unique(fe.node_sets[cut])
     if fe.mesh is None:
         raise InputError(f"{fe.source}: has no elements; a divided body is made of meshes")
@@ -174,10 +247,12 @@ def _at_cut(fe: FEModel, cut: str, kind: str) -> Interface:
     if bare.any() and kind == "averaged":
         raise InputError(
             f"{fe.source}: {bare.sum()} of {len(rows)} nodes of {cut} are on no face of a solid element there;"
-            " cut along faces of solids, or give cuts='rigid'"
+            " cut along faces of solids, or give cuts='full'"
         )
     centre = fe.nodes[rows].mean(axis=0) if bare.any() else area @ fe.nodes[rows] / area.sum()
-    return Rigid(cut, position=centre) if kind == "rigid" else FaceAveraged(cut, position=centre, face_mass=m)
+    if kind == "rigid":
+        return Rigid(cut, position=centre)
+    return Averaged(cut, position=centre) if bare.any() else FaceAveraged(cut, position=centre, face_mass=m)
 
 
 def _within(progress: Progress | None, k: int, count: int) -> Progress | None:

@@ -137,7 +137,7 @@ class Division:
     along: Literal["x", "y", "z"] | tuple[float, float, float] = "x"
     planes: float | tuple[float, ...] | None = None
     sets: tuple[str, ...] | None = None
-    cuts: Literal["averaged", "rigid"] = "averaged"
+    cuts: Literal["full", "averaged", "rigid"] = "full"
 
 
 @dataclass(frozen=True, eq=False)

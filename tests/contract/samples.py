@@ -84,12 +84,22 @@ def flexible(name: str, rng: Random, nf: int = 3, *, stiffened: bool = False) ->
 
 
 def divided(body: fm.FlexibleBody, rng: Random) -> fm.FlexibleBody:
-    """The body with a second piece of random shapes, welded at its frame "c", which is the first's "cut"."""
+    """The body with a second piece of random shapes, welded at its frame "c", which is the first's "cut"; where that has three
+    shapes, half of them with a local displacement of the cut, which is the same in both states."""
     other = flexible(body.name, rng, int(rng.integers(1, 4)))
     first, second = _renamed(body.data, "c", "cut"), _renamed(other.data, "a", "cut")
+    if second.nf == 3 and rng.random() < 0.5:
+        local = rng.normal(size=(1, first.nf))
+        given = np.array([body.qf0, body.qf_dot0]) @ local[0]
+        there = np.linalg.lstsq(np.array([other.qf0, other.qf_dot0]), given, rcond=None)[0]
+        first, second = (_with_local(data, row) for data, row in ((first, local), (second, there[None])))
     pieces = first, dataclasses.replace(second, frames={name: second.frames[name] for name in ("cut", "c")})
     given = {key: (*getattr(body, key), *getattr(other, key)) for key in ("qf0", "qf_dot0")}
     return dataclasses.replace(body, data=DividedBodyData(body.name, pieces), **given)
+
+
+def _with_local(data: fm.FlexibleBodyData, rows: np.ndarray) -> fm.FlexibleBodyData:
+    return dataclasses.replace(data, frames={**data.frames, "cut": dataclasses.replace(data.frames["cut"], local=rows)})
 
 
 def _renamed(data: fm.FlexibleBodyData, old: str, new: str) -> fm.FlexibleBodyData:

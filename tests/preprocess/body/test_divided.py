@@ -111,7 +111,7 @@ def test_materials_by_element_set() -> None:
     ("options", "message"),
     [
         ({"reference": "mean axes"}, "reference: a divided body has its frame at an interface; give one of: root, tip"),
-        ({"cuts": "full"}, "cuts: is 'full'; give one of: averaged, rigid"),
+        ({"cuts": "half"}, "cuts: is 'half'; give one of: full, averaged, rigid"),
         ({"damping": (0.1, 0.2)}, "damping: the pieces have different modes"),
         ({"interfaces": {"root": pp.Rigid("y0")}}, "interfaces.root: its nodes are in pieces 1, 2; an interface is in one piece"),
         ({"interfaces": {"root": pp.Rigid("cut 1")}}, "interfaces.root: its nodes are in pieces 1, 2"),

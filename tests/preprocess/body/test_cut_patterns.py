@@ -1,0 +1,159 @@
+"""Full cuts of divided bodies: thin-walled and open sections of solids, shells and beams against the part without cuts."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import flexmbs as fm
+import preprocess as pp
+from flexmbs.errors import InputError
+from flexmbs.flexible_body.divided import DividedBodyData
+
+STEEL = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+ENDS = {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
+OPTIONS = {"interfaces": ENDS, "reference": "root", "method": pp.CraigBampton(modes=6), "name": "bar"}
+LENGTH, WIDTH, HEIGHT, WALL = 1.0, 0.1, 0.05, 0.005
+OPEN = [
+    (0.0, HEIGHT),
+    (0.0, 0.025),
+    (0.0, 0.0),
+    (0.025, 0.0),
+    (0.05, 0.0),
+    (0.075, 0.0),
+    (WIDTH, 0.0),
+    (WIDTH, 0.025),
+    (WIDTH, HEIGHT),
+]
+TUBE = [*OPEN, (0.075, HEIGHT), (0.05, HEIGHT), (0.025, HEIGHT)]
+
+
+def channel_of_solids() -> pp.Mesh:
+    """The hexahedra of a box, mapped to a grid with thin outer cells, that lie in the three walls."""
+    y, z = np.array([0, WALL, 0.03, 0.07, WIDTH - WALL, WIDTH]), np.array([0, WALL, 0.03, HEIGHT])
+    box = pp.box_mesh((LENGTH, 1.0, 1.0), (12, len(y) - 1, len(z) - 1), "hex20")
+    x = box.nodes.copy()
+    for k, grid in ((1, y), (2, z)):
+        x[:, k] = np.interp(x[:, k], np.linspace(0, 1, len(grid)), grid)
+    (block,) = box.blocks.values()
+    centre = x[block.connectivity].mean(axis=1)
+    table = block.connectivity[(centre[:, 2] < WALL) | (centre[:, 1] < WALL) | (centre[:, 1] > WIDTH - WALL)]
+    used, rows = np.unique(table, return_inverse=True)
+    x = x[used]
+    return pp.Mesh.from_arrays(x, {"hex20": rows.reshape(table.shape)}, node_sets=ends(x))
+
+
+def shells(outline: list[tuple[float, float]], closed: bool) -> pp.Mesh:
+    m, n = len(outline), 12
+    x = np.array([(LENGTH * i / n, *point) for i in range(n + 1) for point in outline])
+    table = [
+        [i * m + j, i * m + (j + 1) % m, (i + 1) * m + (j + 1) % m, (i + 1) * m + j]
+        for i in range(n)
+        for j in range(m if closed else m - 1)
+    ]
+    return pp.Mesh.from_arrays(x, {"quad4": np.array(table)}, node_sets=ends(x))
+
+
+def beam() -> pp.Mesh:
+    x = np.linspace((0, 0, 0), (LENGTH, 0, 0), 13)
+    return pp.Mesh.from_arrays(x, {"line2": np.column_stack([np.arange(12), np.arange(1, 13)])}, node_sets=ends(x))
+
+
+def ends(x: np.ndarray) -> dict[str, np.ndarray]:
+    return {"x0": np.flatnonzero(x[:, 0] < 1e-9), "x1": np.flatnonzero(x[:, 0] > LENGTH - 1e-9)}
+
+
+PARTS = {
+    "channel of solids": (channel_of_solids, None),
+    "channel of shells": (lambda: shells(OPEN, closed=False), pp.ShellSection(0.003)),
+    "tube of shells": (lambda: shells(TUBE, closed=True), pp.ShellSection(0.003)),
+    "beam": (beam, pp.TubularSection(0.05, 0.002)),
+}
+
+
+def models(part: str, pieces: int) -> list[pp.FEModel]:
+    make, section = PARTS[part]
+    meshes = pp.divide(make(), pieces=pieces)
+    return [pp.assemble(mesh, STEEL) if section is None else pp.assemble(mesh, STEEL, sections=section) for mesh in meshes]
+
+
+def errors(body: DividedBodyData) -> tuple[dict[str, float], np.ndarray, np.ndarray]:
+    """Of compliance by load, the frequencies of the part, and their errors, as the provenance has them."""
+    facts = body.provenance
+    loads = {load: float(error) for load, error in re.findall(r"(tip \w+ \w) (\S+?)(?:,|$)", facts["accuracy: pieces, by load"])}
+    pairs = re.findall(r"(\S+) Hz (\S+?)(?:,|$)", facts["accuracy: pieces, held at root"])
+    return loads, *np.array(pairs, float).T
+
+
+def cantilever(data: fm.FlexibleBodyData | DividedBodyData) -> fm.Model:
+    model = fm.Model("cantilever", gravity=(0, 0, 0))
+    bar = model.add(fm.FlexibleBody("bar", data=data))
+    model.add(fm.Fixed("clamp", model.ground, bar["root"]))
+    model.add(fm.FrameForce("load", bar["tip"], torque=(1.0, 0.0, 0.0)))
+    return model
+
+
+def twist(data: fm.FlexibleBodyData | DividedBodyData) -> float:
+    R = fm.statics(cantilever(data)).solution.frame("bar/tip").rotation[-1]
+    return float(0.5 * (R[2, 1] - R[1, 2]))
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_full_cuts_leave_the_part_as_it_is(part: str) -> None:
+    """Displacements under loads at the interface to 1e-4, the six lowest frequencies to 1 % or better with six modes a piece."""
+    body = pp.reduce_divided(models(part, 3), **OPTIONS)
+    loads, frequency, error = errors(body)
+    assert len(loads) == 6
+    assert max(map(abs, loads.values())) < 1e-4
+    assert np.abs(error).max() < 0.02
+    found = fm.linearize(cantilever(body)).modes.frequency[: len(frequency)]
+    assert found == pytest.approx(frequency * (1.0 - error), rel=2e-3)  # the provenance says what the model does
+
+
+def test_averaged_cuts_of_an_open_section_are_far_too_soft_and_say_so() -> None:
+    """A channel in torsion: its flanges bend, and the warping of one piece does not reach the next."""
+    with pytest.warns(pp.PreprocessWarning, match=r"softer than the whole part, static tip moment x by 0\.\d+: averaged"):
+        free = pp.reduce_divided(models("channel of solids", 4), cuts="averaged", **OPTIONS)
+    assert errors(free)[0]["tip moment x"] > 0.3
+    whole = twist(pp.reduce(channel_of_solids(), STEEL, **OPTIONS))
+    assert twist(free) / whole == pytest.approx(1.0 + errors(free)[0]["tip moment x"], rel=1e-2)
+    assert twist(pp.reduce_divided(models("channel of solids", 4), **OPTIONS)) == pytest.approx(whole, rel=1e-4)
+    with pytest.warns(pp.PreprocessWarning, match=r"stiffer than the whole part"):
+        pp.reduce_divided(models("channel of solids", 4), cuts="rigid", **OPTIONS)
+
+
+def test_compact_sections_need_no_patterns() -> None:
+    pieces = pp.divide(pp.box_mesh((1.0, 0.02, 0.02), (40, 1, 1)), pieces=4)
+    bodies = [pp.reduce_divided(pieces, STEEL, cuts=cuts, **OPTIONS) for cuts in ("full", "averaged")]
+    assert bodies[0].digest == bodies[1].digest
+    assert errors(bodies[0])[0]["tip force z"] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_runs_keep_the_local_displacements_equal() -> None:
+    body = pp.reduce_divided(models("channel of shells", 2), stress=None, damping=0.01, **OPTIONS)
+    model = fm.Model("swing")
+    bar = model.add(fm.FlexibleBody("bar", data=body))
+    model.add(fm.Revolute("hinge", model.ground, bar["root"], axis="y", v0=1.0))
+    ways = [{"formalism": "multiplier"}, {"formalism": "multiplier", "coordinates": "absolute"}, {"formalism": "recursive"}]
+    runs = [fm.simulate(model, t_end=1e-3, step=4e-6, **way) for way in ways]
+    assert [run.verdict for run in runs] == ["PASS"] * 3, [run.audit for run in runs]
+    assert runs[0].couplings == ()
+    assert all(run.frame("bar/tip").position == pytest.approx(runs[0].frame("bar/tip").position, abs=1e-9) for run in runs)
+    at = runs[0].compiled
+    a, b = (at.data[name].frames["cut 1"].local for name in ("bar[1]", "bar[2]"))
+    q = runs[0].body("bar").elastic
+    size = np.abs(a @ q[:, : a.shape[1]].T).max()
+    assert np.abs(a @ q[:, : a.shape[1]].T - b @ q[:, a.shape[1] :].T).max() < 1e-9 * size
+
+
+def test_files_keep_the_local_displacements(tmp_path: Path) -> None:
+    body = pp.reduce_divided(models("channel of shells", 2), stress=None, **OPTIONS)
+    body.save(tmp_path / "bar.h5")
+    read = DividedBodyData.load(tmp_path / "bar.h5")
+    assert read.digest == body.digest
+    assert len(read.pieces[0].frames["cut 1"].local) > 0
+    assert np.array_equal(read.pieces[1].frames["cut 1"].local, body.pieces[1].frames["cut 1"].local)
+    other = pp.reduce_divided(models("channel of shells", 2), stress=None, cuts="rigid", **OPTIONS)
+    with pytest.raises(InputError, match=r"bar: cut 1 has \d+ local displacements in one piece, 0 in the other"):
+        DividedBodyData("bar", (body.pieces[0], other.pieces[1]))
