@@ -48,6 +48,8 @@ from flexmbs.system.coordinate_functions import factors_at
 from flexmbs.system.records import Work
 from flexmbs.system.trajectory import EventRecord, RunInfo, Trajectory
 
+KEPT_MOTIONS = 2**26  # bytes
+
 
 @dataclass(frozen=True, eq=False)
 class SolutionData:
@@ -334,6 +336,10 @@ class SolutionData:
     def _stresses(self) -> dict[str, StressView | None]:
         return {}
 
+    @cached_property
+    def _motions(self) -> dict[int, FloatArray]:
+        return {}
+
     def _stress(self, body: str) -> StressView | None:
         """View of the stress of a body, evaluated on demand; None without stress modes."""
         if body not in self._stresses:
@@ -360,9 +366,14 @@ class SolutionData:
         return joint_histories(self.compiled, self.trajectory, redundant=bool(self.run.redundant))
 
     def _motion(self, number: int) -> FrameMotion:
-        """Motion of a frame by its index."""
-        out = np.zeros((len(self.t), 24))
-        frame_history(self.compiled.system, self._scratch, number, Motions(self.t, self.q, self.s, self.sd), out)
+        """Motion of a frame by its index; those of a few frames are kept, for views ask again and again."""
+        out = self._motions.get(number)
+        if out is None:
+            out = np.zeros((len(self.t), 24))
+            frame_history(self.compiled.system, self._scratch, number, Motions(self.t, self.q, self.s, self.sd), out)
+            if (len(self._motions) + 1) * out.nbytes <= KEPT_MOTIONS:
+                self._motions[number] = out
+        out = out.copy()  # views are their owner's
         return FrameMotion(out[:, 9:12], out[:, :9].reshape(-1, 3, 3), out[:, 12:15], out[:, 15:18], out[:, 18:21], out[:, 21:])
 
 

@@ -218,17 +218,22 @@ class StressView:
 
     def _values(self, rows: IntArray, factors: FloatArray) -> FloatArray:
         """Stress (rows, 6, times) for q and ζ (L, times). Raises InputError for stress modes that are not finite."""
+        if len(self._pieces) == 1 and not self._at_rest:
+            return self._of_piece(0, self._pieces[0].entries[rows], factors)
         found = np.repeat(self._initial(rows)[:, :, None], factors.shape[1], axis=2)
-        pairs = zip(self._pieces, self._loads)
-        ends = np.cumsum([0, *(piece.elastic.shape[1] + loads.factors.shape[1] for piece, loads in pairs)])
+        lengths = [piece.elastic.shape[1] + loads.factors.shape[1] for piece, loads in zip(self._pieces, self._loads)]
+        ends = np.cumsum([0, *lengths])
         for k, on, own in self._by_piece(rows):
-            modes = self._pieces[k].modes
-            shapes = np.concatenate([np.asarray(_taken(part, own), float) for part in (modes.modes, modes.correction)], axis=2)
-            if not np.isfinite(shapes).all():
-                raise InputError(f"body '{self.name}': its stress modes have values that are not finite; reduce it again")
-            stress = shapes.reshape(-1, shapes.shape[2]) @ factors[ends[k] : ends[k + 1]]
-            found[on] += stress.reshape(len(own), 6, -1) / self._sharing[rows[on], None, None]
+            found[on] += self._of_piece(k, own, factors[ends[k] : ends[k + 1]]) / self._sharing[rows[on], None, None]
         return found
+
+    def _of_piece(self, k: int, own: IntArray, factors: FloatArray) -> FloatArray:
+        """Stress (m, 6, times) at rows (m,) of a piece for its own q and ζ (L, times), without that at rest."""
+        modes = self._pieces[k].modes
+        shapes = np.concatenate([np.asarray(_taken(part, own), float) for part in (modes.modes, modes.correction)], axis=2)
+        if not np.isfinite(shapes).all():
+            raise InputError(f"body '{self.name}': its stress modes have values that are not finite; reduce it again")
+        return np.asarray((shapes.reshape(-1, shapes.shape[2]) @ factors).reshape(len(own), 6, -1))
 
     def _initial(self, rows: IntArray) -> FloatArray:
         found = np.zeros((len(rows), 6))
