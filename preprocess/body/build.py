@@ -167,7 +167,7 @@ def body_of(fe: FEModel, bound: Sequence[BoundInterface], how: How, steps: Steps
     steps("shape integrals", 0.95)
     integrals = _integrals(fe, modal)
     omega = modal.modes.omega
-    D_ff = damping_matrix(damping_ratios(how.damping, omega / (2 * np.pi)), omega, fe.D, modal.shapes)
+    D_ff = damping_matrix(damping_ratios(how.damping, omega / (2 * np.pi)), omega, fe, modal.shapes)
     geometric = _geometric(statics, modal, steps) if how.stiffening and fe.has_elements else None
     recovered = _stress(statics, modal, how.prestress, how.stress, steps)
     found = _accuracy(statics, basis, elastic, steps) if how.estimate and request is None else {}

@@ -6,10 +6,10 @@ import warnings
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import scipy.sparse as sp
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.parts import FloatArray
+from preprocess.fe.model import FEModel
 from preprocess.inputs.warning import PreprocessWarning
 
 Damping = float | Sequence[float] | Callable[[FloatArray], FloatArray | float]
@@ -46,10 +46,10 @@ def damping_ratios(damping: Damping, frequency: FloatArray) -> FloatArray:
     return ratio
 
 
-def damping_matrix(ratio: FloatArray, omega: FloatArray, D: sp.csr_matrix | None, shapes: FloatArray) -> FloatArray:
+def damping_matrix(ratio: FloatArray, omega: FloatArray, fe: FEModel, shapes: FloatArray) -> FloatArray:
     """``D_ff = diag(2 ζ ω) + Ψᵀ D Ψ`` of mass-normalised modes Ψ (n, nf), with the dampers D (n, n) of the part, (nf, nf)."""
     modal = np.diag(2.0 * ratio * omega)
-    if D is None:
+    if not fe.has_dampers:
         return modal
-    own = shapes.T @ (D @ shapes)
+    own = fe.engine.inner(shapes, fe.damping_product(shapes))
     return np.asarray(modal + 0.5 * (own + own.T))

@@ -216,6 +216,15 @@ class FEModel:
         """K u for u (n,) or (n, k)."""
         return self.engine.assembled(sparse_product(self.K, u.reshape(len(u), -1))).reshape(u.shape)
 
+    @property
+    def has_dampers(self) -> bool:
+        """Whether connections damp the part."""
+        return bool(self.engine.total(np.array(float(self.D is not None))))
+
+    def damping_product(self, u: Array) -> Array:
+        """D u for u (n, k)."""
+        return self.engine.assembled(np.zeros(u.shape) if self.D is None else np.asarray(self.D @ u))
+
     def motion(self, z: Array) -> Array:
         """u = T z (n, k) of the independent degrees of freedom z (n, k)."""
         return self.constraints.motion(z)

@@ -95,7 +95,7 @@ def columns_within(tree: Any, c: int) -> int:
 @part
 def add_update(tree: Any, c: int, nodes: tuple[int, int], front_rows: Any, update: tuple[Array, int], front: Columns) -> None:
     """Add columns of the update of child c to the lower triangle of its parent's front, those of the nodes (from, end) of its
-    rows; update: flat array and place of its first entry."""
+    rows; update: flat array and place of its first entry, its upper triangle is not set."""
     low, high = nodes
     C, at = update
     F, f, height, top, left = front.entries, front.at, front.height, front.top, front.left
@@ -105,7 +105,9 @@ def add_update(tree: Any, c: int, nodes: tuple[int, int], front_rows: Any, updat
         target = front_rows[tree.rows[begin + b]] - left
         for k in range(3):
             source, into = at + (3 * b + k) * 3 * count, f + (target + k) * height - top
-            for a in range(b, count):
+            for component in range(k, 3):
+                F[into + target + left + component] += C[source + 3 * b + component]
+            for a in range(b + 1, count):
                 i, e = into + front_rows[tree.rows[begin + a]], source + 3 * a
                 F[i] += C[e]
                 F[i + 1] += C[e + 1]

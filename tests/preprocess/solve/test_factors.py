@@ -103,6 +103,21 @@ def test_the_factor_is_the_same_on_any_number_of_threads(block, monkeypatch):
         assert np.linalg.norm(A @ found[0] - b) < 1e-7 * np.linalg.norm(b)
 
 
+def test_no_entry_is_left_unset(block, monkeypatch):
+    """The panels, which may be kept in a file, do not depend on what the memory held before."""
+    monkeypatch.setattr(schedule, "LEAST", 1e5)
+    expected, empty = factorize(block[0], backend="cholesky"), np.empty
+
+    def filled(shape, dtype=float, **options):
+        array = empty(shape, dtype, **options)
+        if array.dtype == float:
+            array.fill(np.nan)
+        return array
+
+    monkeypatch.setattr(np, "empty", filled)
+    np.testing.assert_array_equal(factorize(block[0], backend="cholesky").panels, expected.panels)
+
+
 def test_a_matrix_without_the_blocks_of_a_mesh():
     """Laplace's operator on a grid: no three columns go together, and the rows are no multiple of three."""
     line = sp.diags([-1.0, 2.001, -1.0], [-1, 0, 1], shape=(20, 20))
