@@ -26,6 +26,8 @@ import scipy.linalg
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.parts import FloatArray
 from preprocess.body.unit_loads import inertial_loads
+from preprocess.fe.freedoms import Indices, dofs_of
+from preprocess.fe.model import FEModel
 from preprocess.fe.undivided import Undivided
 from preprocess.reduction.statics import InterfaceStatics
 
@@ -72,7 +74,7 @@ def cut_patterns(
     found: list[Patterns] = [{} for _ in pieces]
     for i, j, cut in cuts:
         P, Q = undivided.places[i], undivided.places[j]
-        shared = np.intersect1d(P.indices, Q.indices)
+        shared = np.intersect1d(P.indices[_dofs_at(pieces[i].fe, cut)], Q.indices)
         if np.isin(shared, whole.fe.constraints.dependent).any():
             raise InputError(f"{cut}: nodes there follow a connection; cut elsewhere, or give cuts='rigid'")
         f = _nodal_forces(pieces[i], P, motions, whole.fe.centre_of_mass)[shared]
@@ -96,6 +98,12 @@ def _energy_vectors(S: FloatArray) -> FloatArray:
     n = len(S) - 6
     L = scipy.linalg.cholesky(S[6:, 6:], lower=True)
     return np.vstack([np.zeros((6, n)), scipy.linalg.solve_triangular(L, np.eye(n), lower=True, trans="T")])
+
+
+def _dofs_at(fe: FEModel, cut: str) -> Indices:
+    """Degrees of freedom of the nodes of a cut."""
+    rows = np.unique(fe.node_sets[cut])
+    return dofs_of(np.concatenate([rows, fe.freedoms.rotation_blocks(rows[fe.freedoms.rotates(rows)])]))
 
 
 def _nodal_forces(piece: InterfaceStatics, P: FloatArray, motions: Motions, centre: FloatArray) -> FloatArray:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from flexmbs.errors import InputError, shown
 from preprocess.inputs.arguments import checked_arguments, floats, instance, integer, vector
@@ -22,6 +25,13 @@ MOST = 100  # pieces
 CUT = "cut "  # begin of the names of their common node sets
 
 
+class Cut(NamedTuple):
+    """Two pieces and the nodes that they share."""
+
+    pieces: tuple[int, int]
+    nodes: Indices
+
+
 @checked_arguments
 def divide(
     mesh: Mesh,
@@ -33,9 +43,9 @@ def divide(
 ) -> tuple[Mesh, ...]:
     """Pieces of a mesh, whose elements they share out: of equal length along an axis, between planes, or by element sets.
 
-    Nodes that two pieces share are in the node set "cut 1", "cut 2", … of both, numbered by pieces; the sets of the mesh remain
-    where a piece has nodes of them. Bodies reduced from the pieces, with the cuts as interfaces, are welded there by `fm.Fixed`
-    joints: each deflects little where the part bends far.
+    Nodes that two pieces share are in the node set "cut 1", "cut 2", … of both, numbered by pieces, one for each connected part
+    of what they share; the sets of the mesh remain where a piece has nodes of them. Bodies reduced from the pieces, with the cuts
+    as interfaces, are welded there by `fm.Fixed` joints: each deflects little where the part bends far.
 
     mesh: of the whole part.  pieces: number of them, of equal length; 1 leaves it whole.
     along: "x", "y", "z" or a direction (3,).
@@ -57,6 +67,12 @@ def divide(
         raise InputError(f"divide: give one of pieces, planes and sets, not {' and '.join(given) or 'none'}")
     if mesh.declared.connections or mesh.declared.masses:
         raise InputError(f"{mesh.source}: has connections or masses, which a division may cut; declare those of each piece")
+    taken = [name for name in mesh.node_sets if name.startswith(CUT)]
+    if taken:
+        raise InputError(
+            f"{mesh.source}: node set '{taken[0]}': names that begin with '{CUT}' belong to the cuts; rename it, or divide the"
+            " whole part at once"
+        )
     if sets is not None:
         return _pieces(mesh, _by_sets(mesh, sets), len(sets))
     position = mesh.nodes @ _direction(along)
@@ -122,32 +138,49 @@ def _pieces(mesh: Mesh, number: Indices, count: int) -> tuple[Mesh, ...]:
     empty = np.flatnonzero(~owned.any(axis=1))
     if empty.size:
         raise InputError(f"divide: piece {int(empty[0]) + 1} has no element; use fewer pieces or a finer mesh")
-    cuts = _cuts(owned)
+    cuts = [cut for shared in _shared(owned) for cut in _regions(mesh, of_block, shared)]
     return tuple(_piece(mesh, of_block, k, np.flatnonzero(owned[k]), cuts) for k in range(count))
 
 
-def _cuts(owned: NDArray[np.bool_]) -> dict[tuple[int, int], Indices]:
-    """Nodes that two pieces share, by their numbers."""
+def _shared(owned: NDArray[np.bool_]) -> list[Cut]:
+    """Nodes that two pieces share."""
     crowded = np.flatnonzero(owned.sum(axis=0) > 2)
     if crowded.size:
         pieces = ", ".join(str(k + 1) for k in np.flatnonzero(owned[:, crowded[0]]))
         raise InputError(f"divide: pieces {pieces} share a node; a node may belong to two: use fewer pieces or a finer mesh")
-    found = {}
-    for i, own in enumerate(owned):
-        for j in range(i + 1, len(owned)):
-            shared = np.flatnonzero(own & owned[j])
-            if shared.size:
-                found[i, j] = shared
-    touching = {k for pair in found for k in pair}
+    pairs = itertools.combinations(range(len(owned)), 2)
+    found = [Cut((i, j), nodes) for i, j in pairs if (nodes := np.flatnonzero(owned[i] & owned[j])).size]
+    touching = {k for cut in found for k in cut.pieces}
     alone = [k + 1 for k in range(len(owned)) if k not in touching and len(owned) > 1]
     if alone:
         raise InputError(f"divide: piece {alone[0]} shares no node with any other; use other planes or sets")
     return found
 
 
-def _piece(
-    mesh: Mesh, of_block: dict[str, Indices], k: int, rows: Indices, cuts: dict[tuple[int, int], Indices]
-) -> Mesh:  # fmt: skip
+def _regions(mesh: Mesh, of_block: dict[str, Indices], shared: Cut) -> list[Cut]:
+    """A cut for each connected part of what two pieces share, as of the two legs of a frame: nodes are next to each other if both
+    pieces have an element with them."""
+    place = np.full(len(mesh.nodes), -1, dtype=np.int64)
+    place[shared.nodes] = np.arange(len(shared.nodes))
+    beside, other = (_beside(mesh, of_block, k, place) for k in shared.pieces)
+    count, label = connected_components(beside.multiply(other), directed=False)
+    return [Cut(shared.pieces, shared.nodes[label == n]) for n in range(count)]
+
+
+def _beside(mesh: Mesh, of_block: dict[str, Indices], k: int, place: Indices) -> csr_array:
+    """Number (s, s) of the elements of piece k that have both of two nodes, by their places."""
+    tables = [place[block.connectivity[of_block[name] == k]] for name, block in mesh.blocks.items()]
+    count = int(place.max()) + 1
+    found = csr_array((count, count))
+    for table in tables:
+        inside = table >= 0
+        columns = np.broadcast_to(np.arange(len(table))[:, None], table.shape)[inside]
+        has = csr_array((np.ones(len(columns)), (table[inside], columns)), (count, max(len(table), 1)))
+        found = found + has @ has.T
+    return found
+
+
+def _piece(mesh: Mesh, of_block: dict[str, Indices], k: int, rows: Indices, cuts: Sequence[Cut]) -> Mesh:
     """The mesh of piece k with the nodes ``rows`` of the whole."""
     place = np.full(len(mesh.nodes), -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))
@@ -159,7 +192,7 @@ def _piece(
             kept.append(block.ids[chosen])
     ids = np.concatenate(kept)
     sets = {name: members for name, nodes in mesh.node_sets.items() if len(members := place[nodes][place[nodes] >= 0])}
-    sets |= {f"{CUT}{n}": place[nodes] for n, (pair, nodes) in enumerate(cuts.items(), 1) if k in pair}
+    sets |= {f"{CUT}{n}": place[cut.nodes] for n, cut in enumerate(cuts, 1) if k in cut.pieces}
     regions = {name: members[np.isin(members, ids)] for name, members in mesh.element_sets.items()}
     regions = {name: members for name, members in regions.items() if len(members)}
     own = replace(

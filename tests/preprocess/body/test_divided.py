@@ -79,6 +79,32 @@ def test_a_tip_load_to_thirty_percent_of_the_length() -> None:
     assert eight < four
 
 
+def portal() -> pp.Mesh:
+    """Two legs of 0.6 m between two crossbars."""
+    box = pp.box_mesh((0.6, 0.2, 0.02), (12, 4, 1))
+    table = box.blocks["hex20"].connectivity
+    x, y, _ = box.nodes[table].mean(axis=1).T
+    used, rows = np.unique(table[(x < 0.05) | (x > 0.55) | (y < 0.05) | (y > 0.15)], return_inverse=True)
+    nodes = box.nodes[used]
+    ends = {"x0": np.flatnonzero(nodes[:, 0] < 1e-9), "x1": np.flatnonzero(nodes[:, 0] > 0.6 - 1e-9)}
+    return pp.Mesh.from_arrays(nodes, {"hex20": rows.reshape(-1, 20)}, node_sets=ends)
+
+
+@pytest.mark.parametrize("cuts", ["averaged", "rigid"])
+def test_each_leg_of_a_frame_has_its_own_cut(cuts: str) -> None:
+    """One averaged cut through both would let each leg bend freely there, one rigid cut would hold them to each other."""
+    mesh, options = portal(), {**FEW, "interfaces": {"root": pp.Rigid("x0")}, "method": pp.CraigBampton(modes=12)}
+    pieces = pp.divide(mesh, pieces=2)
+    assert [[name for name in piece.node_sets if name.startswith("cut")] for piece in pieces] == [["cut 1", "cut 2"]] * 2
+    assert not set(pieces[0].node_sets["cut 1"]) & set(pieces[0].node_sets["cut 2"])
+    found = []
+    for body in (pp.reduce(mesh, STEEL, **options), pp.reduce_divided(pieces, STEEL, cuts=cuts, **options)):
+        model = fm.Model("frame", gravity=(0, 0, 0))
+        model.add(fm.Fixed("clamp", model.ground, model.add(fm.FlexibleBody("frame", data=body))["root"]))
+        found.append(fm.linearize(model).modes.frequency[:5])
+    assert np.allclose(found[1], found[0], rtol=5e-3 if cuts == "averaged" else 0.02)
+
+
 def test_pieces_are_numbered_from_the_reference() -> None:
     mesh = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1))
     pieces = pp.divide(mesh, pieces=4)

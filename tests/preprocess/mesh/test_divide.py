@@ -74,6 +74,12 @@ def test_impossible_divisions_are_refused(options, message: str) -> None:
         pp.divide(BAR, **options)
 
 
+def test_pieces_are_not_divided_again() -> None:
+    """Their node sets "cut 1", … would be taken for cuts of the new division."""
+    with pytest.raises(InputError, match="node set 'cut 1': names that begin with 'cut ' belong to the cuts"):
+        pp.divide(pp.divide(BAR, pieces=2)[0], pieces=2)
+
+
 def test_pieces_that_meet_at_a_corner_are_refused() -> None:
     mesh = pp.box_mesh((0.2, 0.2, 0.1), (2, 2, 1))
     (block,) = mesh.blocks.values()
