@@ -15,6 +15,7 @@ from flexmbs.model.forces.force import BetweenFrames
 from flexmbs.model.relations.relation import FunctionRows, Relation
 from flexmbs.results.between_outputs import rotation_vectors
 from flexmbs.results.bodies import data_of, flexible_bodies
+from flexmbs.results.cuts import cuts
 from flexmbs.results.drive_jumps import disturbed, jump_check
 from flexmbs.results.impact_steps import between_impacts
 from flexmbs.results.stress_summary import most_used, stress_numbers, stressed_bodies, worst_ply
@@ -57,6 +58,7 @@ def checks(solution: SolutionData) -> list[Check]:
         )
     found += [check for name in solution.compiled.model.forces if (check := _rotation_between(solution, name))]
     found += [check for name in flexible_bodies(solution) if (check := _deflection(solution, name))]
+    found += [check for name in flexible_bodies(solution) if (check := cuts(solution, name))]
     limits = (limit(solution, name) for name in stressed_bodies(solution) for limit in (_yielding, _failing))
     return found + [check for check in limits if check]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -25,6 +26,7 @@ from preprocess.fe.interfaces import Averaged, BoundInterface, Interface, Rigid,
 from preprocess.fe.model import FEModel
 from preprocess.fe.undivided import Undivided, undivided
 from preprocess.inputs.arguments import checked_arguments, instance
+from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh.divide import CUT
 from preprocess.mesh.face_mass import face_mass
 from preprocess.mesh.mesh import Mesh
@@ -248,6 +250,12 @@ def _at_cut(fe: FEModel, cut: str, kind: str) -> Interface:
         raise InputError(
             f"{fe.source}: {bare.sum()} of {len(rows)} nodes of {cut} are on no face of a solid element there;"
             " cut along faces of solids, or give cuts='full'"
+        )
+    if bare.any() and len(rows) > 1 and kind == "rigid":
+        warnings.warn(
+            f"{fe.source}: {cut} holds the cross-section: thin open walls twist far too stiffly there",
+            PreprocessWarning,
+            stacklevel=3,
         )
     centre = fe.nodes[rows].mean(axis=0) if bare.any() else area @ fe.nodes[rows] / area.sum()
     if kind == "rigid":
