@@ -23,7 +23,7 @@ from flexmbs.flexible_body.joined import Pose, poses_of
 from flexmbs.flexible_body.parts import FlexibleFrame, FloatArray
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.flexible_body.welds import welds
-from preprocess.fe.structure import cross_matrix
+from preprocess.body.free_body import elastic_frame_motion, mass_matrix, rigid_frame_motion
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.reduction.accuracy import LOADS
 from preprocess.reduction.statics import InterfaceStatics
@@ -112,7 +112,7 @@ class _Welded(NamedTuple):
         N = scipy.linalg.null_space(np.vstack(rows) * _lengths(bodies))
         N = N * _lengths(bodies)[:, None]
         K = scipy.linalg.block_diag(*(scipy.linalg.block_diag(np.zeros((6, 6)), body.K_ff) for body in bodies))
-        M = scipy.linalg.block_diag(*(_mass_matrix(body) for body in bodies))
+        M = scipy.linalg.block_diag(*(mass_matrix(body) for body in bodies))
         return cls(N.T @ K @ N, N.T @ M @ N, {name: B @ N for each in motions for name, B in each.items()})
 
     def compliances(self, frame: str) -> FloatArray:
@@ -123,10 +123,8 @@ class _Welded(NamedTuple):
 
 def _motion(frame: FlexibleFrame, pose: Pose, axes: FloatArray) -> FloatArray:
     """(6, 6 + nf): motion of a frame in mesh axes by that of its piece."""
-    R = axes @ pose.R
-    arm = np.hstack([np.eye(3), -cross_matrix(frame.x), frame.phi])
-    turn = np.hstack([np.zeros((3, 3)), np.eye(3), frame.psi])
-    return np.vstack([R @ arm, R @ turn])
+    R = scipy.linalg.block_diag(axes @ pose.R, axes @ pose.R)
+    return np.asarray(R @ np.hstack([rigid_frame_motion(frame), elastic_frame_motion(frame)]))
 
 
 def _spread(B: FloatArray, ends: FloatArray, k: int) -> FloatArray:
@@ -136,14 +134,6 @@ def _spread(B: FloatArray, ends: FloatArray, k: int) -> FloatArray:
     return found
 
 
-def _mass_matrix(body: FlexibleBodyData) -> FloatArray:
-    """M (6 + nf, 6 + nf) of a piece at rest, by the motion of its frame, in its axes."""
-    C = cross_matrix(body.first_moment)
-    top = np.hstack([body.mass * np.eye(3), -C, body.S_bar])
-    middle = np.hstack([C, body.inertia, body.x_cross_S])
-    return np.vstack([top, middle, np.hstack([body.S_bar.T, body.x_cross_S.T, body.m_ff])])
-
-
 def _lengths(bodies: Sequence[FlexibleBodyData]) -> FloatArray:
     """Sizes of the coordinates that make their energies alike: 1/√diag M."""
-    return np.concatenate([1.0 / np.sqrt(np.diag(_mass_matrix(body))) for body in bodies])
+    return np.concatenate([1.0 / np.sqrt(np.diag(mass_matrix(body))) for body in bodies])
