@@ -22,6 +22,7 @@ from preprocess.body.provenance import default_name
 from preprocess.body.stress import SURFACE_STRESS, Stress
 from preprocess.fe.element_groups import Materials
 from preprocess.fe.face_average import FaceAveraged
+from preprocess.fe.freedoms import Indices
 from preprocess.fe.interfaces import Averaged, BoundInterface, Interface, Rigid, bind_interfaces
 from preprocess.fe.model import FEModel
 from preprocess.fe.undivided import Undivided, undivided
@@ -220,22 +221,27 @@ def _neighbours(models: Sequence[FEModel], k: int) -> list[tuple[str, int]]:
 
 
 def _place(name: str, interface: Interface, models: Sequence[FEModel]) -> int:
-    """The piece with all nodes of an interface. Raises InputError."""
+    """The piece with all nodes of an interface, none of them on a cut. Raises InputError."""
     instance(interface, Interface, f"interfaces.{name}", "Rigid or Averaged")
-    region, nodes, problem = region_of(interface.where), {}, ""
-    for k, fe in enumerate(models):
-        try:
-            nodes[k] = set(fe.node_ids[region.rows(fe.nodes, fe.node_sets)].tolist())
-        except InputError as error:
-            problem = error.problems[0]
-    if not nodes:
-        raise InputError(f"interfaces.{name}: {problem}")
-    whole = set().union(*nodes.values())
-    found = [k for k, own in nodes.items() if own == whole]
+    first = np.cumsum([0, *(len(fe.nodes) for fe in models)])
+    sets: dict[str, list[Indices]] = {}
+    for begin, fe in zip(first, models):
+        for given, own in fe.node_sets.items():
+            sets.setdefault(given, []).append(begin + own)
+    try:
+        rows = region_of(interface.where).rows(
+            np.vstack([fe.nodes for fe in models]), {given: np.concatenate(own) for given, own in sets.items()}
+        )
+    except InputError as error:
+        raise InputError(f"interfaces.{name}: {error.problems[0]}") from None
+    found = set((np.searchsorted(first, rows, side="right") - 1).tolist())
+    cuts = [each for given, own in sets.items() if given.startswith(CUT) for each in own]
+    if cuts and np.isin(rows, np.concatenate(cuts)).any():
+        found |= {j for k in tuple(found) for _, j in _neighbours(models, k)}
     if len(found) != 1:
-        where = ", ".join(str(k + 1) for k in nodes)
+        where = ", ".join(str(k + 1) for k in sorted(found))
         raise InputError(f"interfaces.{name}: its nodes are in pieces {where}; an interface is in one piece, off the cuts")
-    return found[0]
+    return found.pop()
 
 
 def _at_cut(fe: FEModel, cut: str, kind: str) -> Interface:

@@ -9,9 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from preprocess.fe.constraints import Dependence, constraints_of
-from preprocess.fe.freedoms import Freedoms, Indices, dofs_of
+from preprocess.fe.freedoms import NONE, Freedoms, Indices, dofs_of
 from preprocess.fe.mass_points import MovedPoints, joined, nodes_as_points
 from preprocess.fe.model import FEModel
+from preprocess.mesh.divide import CUT
 
 
 class Undivided(NamedTuple):
@@ -30,20 +31,20 @@ class _Place(NamedTuple):
 
 
 def undivided(pieces: Sequence[FEModel]) -> Undivided:
-    """The model ``K = Σ PᵀK P``, ``M = Σ PᵀM P`` of pieces with nodes of the same numbers, without their elements; the triangles
+    """The model ``K = Σ PᵀK P``, ``M = Σ PᵀM P`` of pieces with common nodes at their cuts, without their elements; the triangles
     are those of the pieces, on both sides of the cuts too.
 
     Raises InputError for connections of different pieces that move the same node.
     """
-    ids = np.unique(np.concatenate([fe.node_ids for fe in pieces]))
-    nodes, sets = np.zeros((len(ids), 3)), dict[str, Indices]()
-    for fe in pieces:
-        at = np.searchsorted(ids, fe.node_ids)
-        nodes[at] = fe.nodes
+    rows_of = _rows(pieces)
+    count = 1 + max(int(at.max()) for at in rows_of)
+    nodes, ids, sets = np.zeros((count, 3)), np.zeros(count, np.int64), dict[str, Indices]()
+    for fe, at in zip(pieces, rows_of):
+        nodes[at], ids[at] = fe.nodes, fe.node_ids
         for name, rows in fe.node_sets.items():
             sets[name] = np.union1d(sets.get(name, np.zeros(0, np.int64)), at[rows])
-    freedoms = Freedoms(len(ids), np.unique(np.concatenate([np.searchsorted(ids, fe.node_ids[fe.rotating]) for fe in pieces])))
-    places = [_place(fe, np.searchsorted(ids, fe.node_ids), freedoms) for fe in pieces]
+    freedoms = Freedoms(count, np.unique(np.concatenate([at[fe.rotating] for fe, at in zip(pieces, rows_of)])))
+    places = [_place(fe, at, freedoms) for fe, at in zip(pieces, rows_of)]
     m, points = _mass(places, nodes)
     whole = FEModel(
         K=sp.csr_matrix(sum(P.T @ fe.K @ P for fe, _, P in places)),
@@ -58,6 +59,25 @@ def undivided(pieces: Sequence[FEModel]) -> Undivided:
         constraints=constraints_of([each for place in places for each in _dependences(place)], freedoms.rigid_motion(nodes)),
     )
     return Undivided(whole, tuple(P for _, _, P in places))
+
+
+def _rows(pieces: Sequence[FEModel]) -> list[Indices]:
+    """Index in the whole of the nodes of each piece: those at cuts, by their numbers, are the same ones, others are not, though
+    centres of spiders may have equal numbers."""
+    known, found, count = dict[int, int](), list[Indices](), 0
+    for fe in pieces:
+        at = count + np.arange(len(fe.nodes))
+        shared = np.unique(np.concatenate([rows for name, rows in fe.node_sets.items() if name.startswith(CUT)] or [NONE]))
+        before = np.array([known.get(number, -1) for number in fe.node_ids[shared].tolist()], np.int64)
+        same = shared[before >= 0]
+        own = np.ones(len(at), bool)
+        own[same] = False
+        at[own] = count + np.arange(own.sum())
+        at[same] = before[before >= 0]
+        known |= dict(zip(fe.node_ids[shared].tolist(), at[shared].tolist()))
+        found.append(at)
+        count += int(own.sum())
+    return found
 
 
 def _place(fe: FEModel, at: Indices, freedoms: Freedoms) -> _Place:

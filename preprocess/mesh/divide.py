@@ -16,13 +16,16 @@ from flexmbs.errors import InputError, shown
 from preprocess.inputs.arguments import checked_arguments, floats, instance, integer, vector
 from preprocess.mesh.declared import Declared
 from preprocess.mesh.mesh import ElementBlock, Mesh
+from preprocess.mesh.shared_out import shared_out
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+Places = dict[str, int]  # piece by name
 
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 MOST = 100  # pieces
 CUT = "cut "  # begin of the names of their common node sets
+CONNECTION = "connections."
 
 
 class Cut(NamedTuple):
@@ -51,7 +54,9 @@ def divide(
     along: "x", "y", "z" or a direction (3,).
     planes: instead of a number, positions of the planes between them [m], ascending, along the direction from the origin.
     sets: instead, the names of element sets, one for each piece, which share out all elements.
-    Raises InputError, also for pieces that touch more than one other at a node, or that are not connected to the others.
+    Connections and masses of the file go to the piece with their nodes.
+    Raises InputError, also for pieces that touch more than one other at a node, or that are not connected to the others, and for
+    connections with nodes in several pieces or on a cut.
     Source: Shabana, Dynamics of Multibody Systems (2020), section 6.5 (substructuring for large deformation).
 
     Examples
@@ -65,8 +70,6 @@ def divide(
     given = [name for name, value in (("pieces", pieces), ("planes", planes), ("sets", sets)) if value is not None]
     if len(given) != 1:
         raise InputError(f"divide: give one of pieces, planes and sets, not {' and '.join(given) or 'none'}")
-    if mesh.declared.connections or mesh.declared.masses:
-        raise InputError(f"{mesh.source}: has connections or masses, which a division may cut; declare those of each piece")
     taken = [name for name in mesh.node_sets if name.startswith(CUT)]
     if taken:
         raise InputError(
@@ -139,7 +142,9 @@ def _pieces(mesh: Mesh, number: Indices, count: int) -> tuple[Mesh, ...]:
     if empty.size:
         raise InputError(f"divide: piece {int(empty[0]) + 1} has no element; use fewer pieces or a finer mesh")
     cuts = [cut for shared in _shared(owned) for cut in _regions(mesh, of_block, shared)]
-    return tuple(_piece(mesh, of_block, k, np.flatnonzero(owned[k]), cuts) for k in range(count))
+    links = shared_out(mesh, owned, {f"{CONNECTION}{name}": each for name, each in mesh.declared.connections.items()})
+    masses = shared_out(mesh, owned, {f"mass {n}": each for n, each in enumerate(mesh.declared.masses)})
+    return tuple(_piece(mesh, of_block, k, np.flatnonzero(owned[k]), cuts, (links, masses)) for k in range(count))
 
 
 def _shared(owned: NDArray[np.bool_]) -> list[Cut]:
@@ -180,8 +185,10 @@ def _beside(mesh: Mesh, of_block: dict[str, Indices], k: int, place: Indices) ->
     return found
 
 
-def _piece(mesh: Mesh, of_block: dict[str, Indices], k: int, rows: Indices, cuts: Sequence[Cut]) -> Mesh:
-    """The mesh of piece k with the nodes ``rows`` of the whole."""
+def _piece(
+    mesh: Mesh, of_block: dict[str, Indices], k: int, rows: Indices, cuts: Sequence[Cut], places: tuple[Places, Places]
+) -> Mesh:  # fmt: skip
+    """The mesh of piece k with the nodes ``rows`` of the whole, connections and masses by their ``places``."""
     place = np.full(len(mesh.nodes), -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))
     blocks, kept = {}, [np.zeros(0, dtype=np.int64)]
@@ -198,16 +205,19 @@ def _piece(mesh: Mesh, of_block: dict[str, Indices], k: int, rows: Indices, cuts
     own = replace(
         mesh, nodes=mesh.nodes[rows], node_ids=mesh.node_ids[rows], blocks=blocks, source=f"{mesh.source}, piece {k + 1}"
     )
-    piece = replace(own, node_sets=sets, element_sets=regions, declared=_declared(mesh, regions))
+    piece = replace(own, node_sets=sets, element_sets=regions, declared=_declared(mesh, regions, k, places))
     piece.check()
     return piece
 
 
-def _declared(mesh: Mesh, regions: Mapping[str, Indices]) -> Declared:
-    """The declarations of a file for the element sets that a piece has."""
+def _declared(mesh: Mesh, regions: Mapping[str, Indices], k: int, places: tuple[Places, Places]) -> Declared:
+    """The declarations of a file for the element sets that piece k has, its connections and masses."""
+    links, masses = places
+    connections = {name: each for name, each in mesh.declared.connections.items() if links[f"{CONNECTION}{name}"] == k}
+    own = [each for n, each in enumerate(mesh.declared.masses) if masses[f"mass {n}"] == k]
     gone = mesh.element_sets.keys() - regions.keys()
     sections, materials = (
         {name: given for name, given in items.items() if name not in gone}
         for items in (mesh.declared.sections, mesh.declared.materials)
     )
-    return replace(mesh.declared, sections=sections, materials=materials)
+    return Declared(sections, connections, materials, own)

@@ -71,6 +71,7 @@ from preprocess.fe.section import Section
 from preprocess.formats.importers import read_model
 from preprocess.mesh.divide import divide
 from preprocess.mesh.mesh import Mesh
+from preprocess.mesh.shared_out import by_piece
 from preprocess.mesh_files.read import read_mesh
 from preprocess.part_file.digest import INPUTS, companions, input_digest
 from preprocess.part_file.paths import numbers_in, with_values
@@ -271,11 +272,14 @@ class Part:
         with self.located():
             meshes = divide(mesh, pieces=division.pieces, along=division.along, planes=division.planes, sets=division.sets)
             models = [
-                assemble(
-                    each, _within(self.material, each), formulation=self.formulation, sections=_within(self.sections, each),
-                    lumped=options.lumped, allow_large=large,
+                attach(
+                    assemble(
+                        each, _within(self.material, each), formulation=self.formulation, sections=_within(self.sections, each),
+                        connections=links, lumped=options.lumped, allow_large=large,
+                    ),
+                    masses.values(),
                 )
-                for each in meshes
+                for each, (links, masses) in zip(meshes, by_piece(mesh, meshes, self.connections, self.point_masses))
             ]  # fmt: skip
             data = reduce_divided(
                 models, interfaces=self.interfaces, reference=options.reference, cuts=division.cuts, method=self.method,

@@ -39,7 +39,7 @@ OF_MESH = (
     "formulation",
 )
 
-WHOLE = ("matrices", "connections", "point_masses", "prestress", "band", "tolerance")  # not with [divide]
+WHOLE = ("matrices", "prestress", "band", "tolerance")  # not with [divide]
 
 
 @checked_arguments

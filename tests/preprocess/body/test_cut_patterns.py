@@ -157,3 +157,98 @@ def test_files_keep_the_local_displacements(tmp_path: Path) -> None:
     other = pp.reduce_divided(models("channel of shells", 2), stress=None, cuts="rigid", **OPTIONS)
     with pytest.raises(InputError, match=r"bar: cut 1 has \d+ local displacements in one piece, 0 in the other"):
         DividedBodyData("bar", (body.pieces[0], other.pieces[1]))
+
+
+def spidered(pieces: int) -> list[pp.FEModel]:
+    """A channel of shells with rigid spiders at both ends, whose new centres have equal numbers in two pieces, and a mass."""
+    meshes, ends = pp.divide(shells(OPEN, closed=False), pieces=pieces), {"root": "x0", "tip": "x1"}
+    found = []
+    for mesh in meshes:
+        links = {name: pp.RigidSpider(given) for name, given in ends.items() if given in mesh.node_sets}
+        made = pp.assemble(mesh, STEEL, sections=pp.ShellSection(0.003), connections=links)
+        found.append(pp.attach(made, [pp.PointMass("tip", 0.5, inertia=(1e-3, 1e-3, 1e-3))]) if "tip" in links else made)
+    return found
+
+
+def test_pieces_with_spiders_and_masses() -> None:
+    at = {"interfaces": {"root": pp.Rigid("root"), "tip": pp.Rigid("tip")}}
+    body = pp.reduce_divided(spidered(3), **{**OPTIONS, **at})
+    loads, frequency, error = errors(body)
+    assert max(map(abs, loads.values())) < 1e-4
+    assert np.abs(error).max() < 0.02
+    (whole,) = spidered(1)
+    same = fm.linearize(cantilever(pp.reduce(whole, **{**OPTIONS, **at}))).modes.frequency
+    assert frequency[:3] == pytest.approx(same[:3], rel=6e-3)  # six modes
+
+
+DECK = """SOL 103
+BEGIN BULK
+MAT1,1,2.1+11,,0.3,7850.
+PSHELL,1,1,0.004,1,,1
+{grids}
+{shells}
+GRID,101,,0.0,0.05,0.0
+GRID,102,,1.05,0.05,0.0
+RBE2,501,101,123456,1,2
+RBE2,502,102,123456,{last}
+CONM2,503,102,,0.5
+{more}
+ENDDATA
+"""
+
+
+def strip(more: str = "") -> str:
+    """A strip of ten shells along x, with a spider at each end and a mass at the tip."""
+    grids = [f"GRID,{2 * i + j + 1},,{i / 10},{0.1 * j},0.0" for i in range(11) for j in range(2)]
+    quads = [f"CQUAD4,{i + 1},1,{2 * i + 1},{2 * i + 3},{2 * i + 4},{2 * i + 2}" for i in range(10)]
+    return DECK.format(grids="\n".join(grids), shells="\n".join(quads), last="21,22", more=more)
+
+
+def test_a_deck_with_spiders_is_divided(tmp_path: Path) -> None:
+    (tmp_path / "strip.bdf").write_text(strip())
+    mesh = pp.read_mesh(tmp_path / "strip.bdf", unit="m", structural=True)
+    pieces = pp.divide(mesh, pieces=2)
+    assert [len(piece.declared.connections) for piece in pieces] == [1, 1]
+    assert [len(piece.declared.masses) for piece in pieces] == [0, 1]
+    ends = {"root": pp.Rigid(pp.Point((0, 0.05, 0))), "tip": pp.Rigid(pp.Point((1.05, 0.05, 0)))}
+    body = pp.reduce_divided(pieces, interfaces=ends, reference="root", method=pp.CraigBampton(modes=6), name="bar")
+    assert body.mass == pytest.approx(1.0 * 0.1 * 0.004 * 7850 + 0.5)
+    loads, frequency, error = errors(body)
+    assert max(map(abs, loads.values())) < 1e-4
+    assert np.abs(error).max() < 0.02
+    whole = pp.reduce(mesh, interfaces=ends, reference="root", method=pp.CraigBampton(modes=6), name="bar")
+    assert frequency[:3] == pytest.approx(fm.linearize(cantilever(whole)).modes.frequency[:3], rel=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("card", "message"),
+    [
+        ("RBE2,504,3,123,19", "connections.RBE2 504: its nodes are in pieces 1, 2, or on a cut; it has to be in one piece"),
+        ("RBE2,504,11,123,13", "connections.RBE2 504: its nodes are in pieces 1, 2, or on a cut"),
+    ],
+)
+def test_connections_across_a_cut_are_refused(card: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "strip.bdf").write_text(strip(card))
+    with pytest.raises(InputError, match="^" + re.escape(message)):
+        pp.divide(pp.read_mesh(tmp_path / "strip.bdf", unit="m", structural=True), pieces=2)
+
+
+def test_a_part_file_with_pieces_and_spiders(tmp_path: Path) -> None:
+    (tmp_path / "strip.bdf").write_text(strip())
+    (tmp_path / "part.toml").write_text("""
+format = "flexmbs-part/1"
+mesh = "strip.bdf"
+structural = true
+material = { E = 2.1e11, nu = 0.3, rho = 7850.0 }
+unit = "m"
+reference = "root"
+interfaces.root.point = [0.0, 0.05, 0.0]
+interfaces.tip.point = [1.05, 0.05, 0.0]
+connections.middle = { kind = "rigid-spider", point = [0.2, 0.05, 0.0], radius = 0.06 }
+point_masses.tool = { set = "middle", mass = 0.25, inertia = [1e-3, 1e-3, 1e-3] }
+[divide]
+pieces = 2
+""")
+    body = pp.read_part(tmp_path / "part.toml").body()
+    assert body.mass == pytest.approx(1.0 * 0.1 * 0.004 * 7850 + 0.75)
+    assert max(map(abs, errors(body)[0].values())) < 1e-4

@@ -196,7 +196,7 @@ def test_a_part_file_with_pieces(tmp_path: Path) -> None:
         read_part(bar(tmp_path, PART.partition("[divide]")[0])).reduce_divided()
 
 
-@pytest.mark.parametrize("key", ["band = 100.0", "prestress = { loads = {} }", "point_masses.m = { set = 'LOW', mass = 1.0 }"])
+@pytest.mark.parametrize("key", ["band = 100.0", "prestress = { loads = {} }"])
 def test_keys_of_one_piece_are_refused(key: str, tmp_path: Path) -> None:
     name = key.split(" ")[0].split(".")[0]
     with pytest.raises(InputError, match=rf"{name}: is not available for a part in pieces; omit it with \[divide\]"):
