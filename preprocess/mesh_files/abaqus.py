@@ -48,14 +48,16 @@ def read_abaqus(path: Path, structural: bool = False) -> RawMesh:
     model, parts = Reading(structural=structural), dict[str, Reading]()
     stack: list[tuple[Reading, str, tuple[Array, Array]]] = [(model, "", (np.eye(3), np.zeros(3)))]
     left: Counter[tuple[str, str]] = Counter()
-    deck = Deck() if structural else None
+    deck = Deck()
     for keyword, options, line, rows, table in keyword_blocks(path):
-        left_out = _left_out(keyword, options, len(rows)) if deck is None else None
+        left_out = None if structural else _left_out(keyword, options, len(rows))
         if left_out is not None:
             left[left_out[:2]] += left_out[2]
         elif keyword == "PART":
-            parts[_name(options, line, keyword).upper()] = part = Reading(structural=structural)
+            name = _name(options, line, keyword).upper()
+            parts[name] = part = Reading(structural=structural)
             stack.append((part, "", stack[0][2]))
+            deck.begin(name)
         elif keyword == "INSTANCE":
             name, part_name = _name(options, line, keyword), options.get("PART", "").upper()
             if part_name not in parts:
@@ -63,12 +65,16 @@ def read_abaqus(path: Path, structural: bool = False) -> RawMesh:
                     line, f"*INSTANCE '{name}' is of part '{part_name}', which does not exist; the parts are: {', '.join(parts)}"
                 )
             stack.append((parts[part_name].copy(), name, instance_motion(rows)))
+            deck.sections.place(part_name, name, stack[-1][2][0])
+            deck.begin(f"instance {name}")
         elif keyword in ("END PART", "END INSTANCE"):
             if len(stack) == 1:
                 raise error_at(line, f"*{keyword} without its start")
             reading, name, motion = stack.pop()
             if keyword == "END INSTANCE":
                 add_instance(stack[-1][0], name, reading, motion)
+                deck.sections.place(f"instance {name}", name, motion[0])
+            deck.begin("")
         elif keyword in KEYWORDS:
             reading = stack[-1][0]
             if keyword == "NODE" and reading.shifts and not reading.own[0]:
@@ -78,14 +84,14 @@ def read_abaqus(path: Path, structural: bool = False) -> RawMesh:
             KEYWORDS[keyword](reading, options, line, rows)
         elif keyword in GENERATORS and (rows or keyword != "SYSTEM"):
             raise error_at(line, f"*{keyword} is not supported: it generates nodes or elements; export the full mesh")
-        elif deck is not None:
+        elif structural:
             deck.add(keyword, options, line, rows)
     if not model.shifts and len(parts) == 1 and not model.nodes:
         (model,) = parts.values()
     if not model.nodes:
         raise InputError(f"{path}: has no *NODE block; expected an Abaqus input file")
     notices = tuple(f"{n} {what} omitted; {remedy}" for (what, remedy), n in sorted(left.items()))
-    if deck is None:
+    if not structural:
         return _raw(path, with_plain_names(model), notices, None)
     deck.complete(model, path)
     notices = tuple(f"{n} {what} omitted; {why}" for (what, why), n in sorted(deck.notes.items()))

@@ -1,7 +1,7 @@
 """What an Abaqus or CalculiX file says of a body besides its mesh: materials, sections, connections.
 
-Every keyword before the first *STEP is read by a handler of `HANDLERS`, or belongs to an analysis and not to a body (`ANALYSIS`),
-or is omitted with a note (`NOTED`); any other is refused by its name. What steps contain is not of the body.
+Every keyword before the first *STEP is read as material or section or by a handler of `HANDLERS`, or belongs to an analysis and
+not to a body (`ANALYSIS`), or is omitted with a note (`NOTED`); any other is refused by its name. Steps are not of the body.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ANALYSIS = (
 
 @dataclass
 class Deck:
-    """Declarations read so far; ended: whether steps have begun."""
+    """Declarations read so far; part: the part or instance that is open, "" for none; ended: whether steps have begun."""
 
     materials: Materials = field(default_factory=Materials)
     sections: Sections = field(default_factory=Sections)
@@ -50,7 +50,12 @@ class Deck:
     ties: Ties = field(default_factory=Ties)
     points: Points = field(default_factory=Points)
     notes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    part: str = ""
     ended: bool = False
+
+    def begin(self, part: str) -> None:
+        """What follows belongs to a part or instance, or to the model."""
+        self.part = part
 
     def add(self, keyword: str, options: Mapping[str, str], line: str, rows: Rows) -> None:
         """A keyword that is not of the mesh. Raises InputError with the line for anything unsupported."""
@@ -59,6 +64,10 @@ class Deck:
             return
         if keyword in NOTED:
             self.notes[f"*{keyword}", NOTED[keyword]] += 1
+        elif keyword in Sections.KEYWORDS:
+            self.sections.add(keyword, options, line, rows, self.part)
+        elif keyword in Materials.KEYWORDS:
+            self.materials.add(keyword, options, line, rows, self.part)
         elif keyword in HANDLERS:
             HANDLERS[keyword](self)(keyword, options, line, rows)
         elif keyword not in ANALYSIS:
@@ -71,8 +80,9 @@ class Deck:
 
     def complete(self, reading: Reading, source: object) -> None:
         """Sectors become whole parts. Raises InputError for parts of instances, and couplings of one sector."""
-        ties = self.ties.found or self.ties.sectors or self.points.springs or self.points.dashpots
-        if reading.shifts and (self.connects or ties):
+        if not reading.shifts:
+            self.sections.found += [each for own in self.sections.of_parts.values() for each in own]
+        if reading.shifts and (self.connects or self.ties.sectors or self.points.springs or self.points.dashpots):
             raise InputError(
                 f"{source}: *INSTANCE together with couplings or equations is not read; export one part in global axes"
             )
@@ -95,8 +105,6 @@ class Deck:
 
 Handler = Callable[[str, Mapping[str, str], str, Rows], None]
 HANDLERS: dict[str, Callable[[Deck], Handler]] = {
-    **dict.fromkeys(Materials.KEYWORDS, lambda deck: deck.materials.add),
-    **dict.fromkeys(Sections.KEYWORDS, lambda deck: deck.sections.add),
     **dict.fromkeys(Couplings.KEYWORDS, lambda deck: deck.couplings.add),
     **dict.fromkeys(Constraints.KEYWORDS, lambda deck: deck.constraints.add),
     **dict.fromkeys(Ties.KEYWORDS, lambda deck: deck.ties.add),

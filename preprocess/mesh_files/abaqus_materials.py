@@ -5,7 +5,7 @@ Source: CalculiX CrunchiX User's Manual and Abaqus Keywords Reference Guide, *MA
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -18,6 +18,7 @@ from preprocess.mesh_files.abaqus_blocks import error_at
 from preprocess.mesh_files.abaqus_fields import reals
 
 Array = NDArray[np.float64]
+Turned = Callable[[list[float]], list[float]]
 
 # Positions of the constants in C, order xx yy zz yz zx xy, as the files list them: 1111 1122 2222 1133 2233 3333 …
 ORTHOTROPIC = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2), (5, 5), (4, 4), (3, 3))
@@ -38,26 +39,24 @@ class Material:
 
 @dataclass
 class Materials:
-    """Materials by name in capitals, in the file's units, and orientations: axes as columns (3, 3), None for curved systems;
-    turns: of each the axis and the angle by which it is turned."""
+    """Materials by name in capitals, in the file's units, and orientations by part, "" for the model, and name: axes as columns
+    (3, 3), None for curved systems, with the axis and the angle by which they are turned."""
 
     found: dict[str, Material] = field(default_factory=dict)
-    orientations: dict[str, Array | None] = field(default_factory=dict)
-    turns: dict[str, tuple[int, float]] = field(default_factory=dict)
+    orientations: dict[tuple[str, str], tuple[Array | None, tuple[int, float]]] = field(default_factory=dict)
     last: str = ""
 
     KEYWORDS: ClassVar = ("MATERIAL", "ELASTIC", "DENSITY", "ORIENTATION", "DEFORMATION PLASTICITY", *NOT_LINEAR)
 
-    def add(self, keyword: str, options: Mapping[str, str], line: str, rows: Rows) -> None:
-        """A keyword block. Raises InputError with the line."""
+    def add(self, keyword: str, options: Mapping[str, str], line: str, rows: Rows, part: str = "") -> None:
+        """A keyword block; orientations belong to the part that they are in. Raises InputError with the line."""
         if keyword in ("MATERIAL", "ORIENTATION") and not options.get("NAME"):
             raise error_at(line, f"*{keyword} has no NAME=")
         if keyword == "MATERIAL":
             self.last = options["NAME"].upper()
             self.found[self.last] = Material()
         elif keyword == "ORIENTATION":
-            self.orientations[options["NAME"].upper()] = _axes(options, line, rows)
-            self.turns[options["NAME"].upper()] = turn_of(line, rows)
+            self.orientations[part, options["NAME"].upper()] = _axes(options, line, rows), turn_of(line, rows)
         elif not self.last:
             raise error_at(line, f"*{keyword} without *MATERIAL before it")
         elif not rows and keyword != "HYPERFOAM":
@@ -73,8 +72,15 @@ class Materials:
         """Kind of a material; empty if it has no elastic part."""
         return str(self.found[name.upper()].elastic.get("kind", "")) if name.upper() in self.found else ""
 
-    def declared(self, name: str, orientation: str) -> dict[str, Any]:
-        """Declaration of a material along the axes of an orientation; with the key ``problem`` if it is not complete."""
+    def orientation(self, name: str, part: str) -> tuple[Array | None, tuple[int, float]]:
+        """Axes and turn of an orientation that a part refers to, its own or of the model; no axes if there is none."""
+        missing = (None, (3, 0.0))
+        return self.orientations.get((part, name.upper())) or self.orientations.get(("", name.upper()), missing)
+
+    def declared(self, name: str, orientation: str = "", part: str = "", turned: Turned | None = None) -> dict[str, Any]:
+        """Declaration of a material along the axes of an orientation; with the key ``problem`` if it is not complete.
+
+        turned: of a direction of the part to that of its instance."""
         found = self.found.get(name.upper())
         if found is None:
             return {"problem": f"material '{name}' does not exist"}
@@ -82,10 +88,11 @@ class Materials:
             return {"problem": f"material '{name}' {found.problem}"}
         given = {**found.elastic, "rho": found.rho}
         if orientation and given["kind"] != "isotropic":
-            axes = self.orientations.get(orientation.upper())
+            axes, _ = self.orientation(orientation, part)
             if axes is None:
                 return {"problem": f"material '{name}' has the axes of '{orientation}', which are not rectangular"}
-            given["axes"] = axes.tolist()
+            columns = [[float(x) for x in axis] for axis in axes.T]
+            given["axes"] = np.transpose([turned(axis) for axis in columns] if turned else columns).tolist()
         return given if found.rho else {**given, "problem": f"material '{name}' has no *DENSITY"}
 
 

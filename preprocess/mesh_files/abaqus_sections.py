@@ -12,8 +12,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from preprocess.mesh.declared import Items
 from preprocess.mesh_files.abaqus_assembly import Reading, Rows, split
@@ -22,39 +25,60 @@ from preprocess.mesh_files.abaqus_fields import integer, real, reals
 from preprocess.mesh_files.abaqus_materials import Materials
 from preprocess.mesh_files.abaqus_surfaces import same_name
 
+Array = NDArray[np.float64]
+
 DEFAULT_AXIS = [0.0, 0.0, -1.0]  # of beams
 SOLID = ("SOLID SECTION", "SOLIDSECTION")
+REFUSED = ("TAPER", "DENSITY", "STIFFNESS FACTOR", "SHELL THICKNESS", "STACK DIRECTION")
 
 
-@dataclass
+@dataclass(frozen=True)
 class Given:
-    """A section keyword: its element set, options, place and data."""
+    """A section keyword: its element set, options, place and data; the part of its orientations, the instance of its elements, and
+    the rotation of that instance (3, 3), None for none."""
 
     keyword: str
     options: Mapping[str, str]
     line: str
     rows: Rows
+    part: str = ""
+    instance: str = ""
+    turn: Array | None = None
+
+    def turned(self, axis: list[float]) -> list[float]:
+        """A direction of the part in the assembly."""
+        return axis if self.turn is None else [float(x) for x in self.turn @ np.array(axis)]
 
 
 @dataclass
 class Sections:
-    """Section keywords in order, and lines of *NODAL THICKNESS."""
+    """Section keywords in order, those of parts by part, and lines of *NODAL THICKNESS."""
 
     found: list[Given] = field(default_factory=list)
+    of_parts: dict[str, list[Given]] = field(default_factory=dict)
     thicknesses: Rows = field(default_factory=list)
 
     KEYWORDS: ClassVar = (
         "SOLID SECTION", "SOLIDSECTION", "SHELL SECTION", "BEAM SECTION", "BEAM GENERAL SECTION", "NODAL THICKNESS", "MEMBRANE",
     )  # fmt: skip
 
-    def add(self, keyword: str, options: Mapping[str, str], line: str, rows: Rows) -> None:
-        """A keyword block. Raises InputError with the line."""
+    def add(self, keyword: str, options: Mapping[str, str], line: str, rows: Rows, part: str = "") -> None:
+        """A keyword block, of a part or of the model. Raises InputError with the line."""
         if keyword == "NODAL THICKNESS":
             self.thicknesses += rows
             return
         if not options.get("ELSET"):
             raise error_at(line, f"*{keyword} has no ELSET=")
-        self.found.append(Given(keyword, options, line, rows))
+        unknown = [name for name in REFUSED if name in options]
+        if unknown:
+            raise error_at(line, f"*{keyword}, {unknown[0]} is not supported; give elements of one section each, and masses")
+        given = Given(keyword, options, line, rows, part)
+        (self.of_parts.setdefault(part, []) if part else self.found).append(given)
+
+    def place(self, part: str, instance: str, R: Array) -> None:
+        """The sections of a part for one of its instances, which is turned by R."""
+        turn = None if np.array_equal(R, np.eye(3)) else R
+        self.found += [replace(each, instance=instance, turn=turn) for each in self.of_parts.get(part, [])]
 
     def declared(self, reading: Reading, materials: Materials) -> tuple[Items, Items]:
         """Sections and materials by element set; sets of elements that later sections have are restricted."""
@@ -64,6 +88,8 @@ class Sections:
             owner |= dict.fromkeys(numbers, k)
         sections: Items = {}
         declared: Items = {}
+        if self.thicknesses and reading.shifts:
+            raise error_at(self.thicknesses[0][0], "*NODAL THICKNESS together with *INSTANCE is not read; give one part")
         for k, (given, numbers) in enumerate(zip(self.found, members)):
             kinds = {reading.elements[n][0] for n in numbers if owner[n] == k}
             if not kinds:
@@ -71,6 +97,8 @@ class Sections:
             name = self._own_set(reading, given, [n for n in numbers if owner[n] == k], len(numbers))
             material, orientation = given.options.get("MATERIAL", ""), given.options.get("ORIENTATION", "")
             if "COMPOSITE" in given.options:
+                if not kinds <= SHELLS:
+                    raise error_at(given.line, f"*{given.keyword}, COMPOSITE is supported for shells only")
                 sections[name], material = self._laminate(given, materials)
                 orientation = ""
             elif structural := kinds & STRUCTURES:
@@ -82,18 +110,27 @@ class Sections:
                 orientation = ""  # that of the section
             if "NODAL THICKNESS" in given.options and sections.get(name, {}).get("kind") != "shell":
                 raise error_at(given.line, f"*{given.keyword}, NODAL THICKNESS is supported for shells of one isotropic material")
-            declared[name] = materials.declared(material, orientation)
+            if (
+                given.turn is not None
+                and not orientation
+                and materials.kind(material) not in ("", "isotropic")
+                and not (kinds & STRUCTURES)
+            ):
+                raise error_at(
+                    given.line, f"*{given.keyword}: give an ORIENTATION, because instance '{given.instance}' is turned"
+                )
+            declared[name] = materials.declared(material, orientation, given.part, given.turned)
         return sections, declared
 
     def _members(self, reading: Reading, given: Given) -> list[int]:
-        chosen = same_name(reading.element_sets, given.options["ELSET"])
+        chosen = _set_of(reading, given)
         if chosen is None:
             raise error_at(given.line, f"*{given.keyword}: element set '{given.options['ELSET']}' does not exist")
         return [n for n in reading.element_sets[chosen] if n in reading.elements]
 
     def _own_set(self, reading: Reading, given: Given, numbers: list[int], count: int) -> str:
         """Name of a set of these numbers: that of the section, or a new one."""
-        chosen = str(same_name(reading.element_sets, given.options["ELSET"]))
+        chosen = str(_set_of(reading, given))
         if len(numbers) == count:
             return chosen
         name = f"{chosen} less later sections"
@@ -136,6 +173,8 @@ class Sections:
         plies, own = [], []
         rows = [(where, [*split(text), "", "", ""]) for where, text in given.rows]
         base = given.options.get("ORIENTATION", "") or next((row[3] for _, row in rows if row[3]), "")
+        if not base and given.turn is not None:
+            raise error_at(given.line, f"*{given.keyword}: give an ORIENTATION, because instance '{given.instance}' is turned")
         axis = _first_axis(given, materials, base) if base else [1.0, 0.0, 0.0]
         for where, row in rows:
             if row[3] and row[3].upper() != base.upper():
@@ -149,11 +188,18 @@ class Sections:
         if "SYMMETRIC" in given.options:
             plies, own = plies + plies[::-1], own + own[::-1]
         _refuse_offset(given)
-        parts = [materials.declared(name, "") for name in own]
+        parts = [materials.declared(name) for name in own]
         return {"kind": "laminate", "plies": plies, "orientation": axis, "materials": parts}, own[0]
 
 
-STRUCTURES = {"truss", "line", "line3", "triangle", "quad", "triangle6", "quad8"}
+SHELLS = {"triangle", "quad", "triangle6", "quad8"}
+STRUCTURES = {"truss", "line", "line3", *SHELLS}
+
+
+def _set_of(reading: Reading, given: Given) -> str | None:
+    """Element set of a section: of its instance, whose name a single one has not in front."""
+    own = same_name(reading.element_sets, f"{given.instance}.{given.options['ELSET']}") if given.instance else None
+    return own or same_name(reading.element_sets, given.options["ELSET"])
 
 
 def _family(kind: str) -> str:
@@ -161,21 +207,22 @@ def _family(kind: str) -> str:
 
 
 def _refuse_offset(given: Given) -> None:
-    if real(given.line, given.options.get("OFFSET", "0")):
+    offset = given.options.get("OFFSET", "0")
+    if offset.upper() in ("SPOS", "SNEG") or real(given.line, offset):
         raise error_at(
             given.line, f"*{given.keyword}, OFFSET differs in sign between Abaqus and CalculiX; give the section in Python"
         )
 
 
 def _first_axis(given: Given, materials: Materials, name: str) -> list[float]:
-    axes = materials.orientations.get(name.upper())
+    axes, turn = materials.orientation(name, given.part)
     if axes is None:
         raise error_at(given.line, f"*{given.keyword}: orientation '{name}' is not defined, or not rectangular")
-    if materials.turns[name.upper()] != (3, 0.0):
+    if turn != (3, 0.0):
         raise error_at(
             given.line, f"*{given.keyword}: orientation '{name}' has another second line than 3, 0; give shells its points turned"
         )
-    return [float(x) for x in axes[:, 0]]
+    return given.turned([float(x) for x in axes[:, 0]])
 
 
 def _beam(given: Given) -> dict[str, Any]:
@@ -192,9 +239,11 @@ def _beam(given: Given) -> dict[str, Any]:
         what = "only walls of one thickness are supported" if key == "BOX" else "one number is a radius or a diameter; give two"
         raise error_at(given.line, f"*{given.keyword}, SECTION={shape}: {what}, or the section in Python")
     axis = reals(*given.rows[1]) if len(given.rows) > 1 else DEFAULT_AXIS
+    if len(given.rows) < 2 and given.turn is not None:
+        raise error_at(given.line, f"*{given.keyword}: give its first axis, because instance '{given.instance}' is turned")
     sides = (2 * d[0], 2 * d[0]) if key == "PIPE" else (d[0], d[1])
     offset = [-real(given.line, given.options.get(f"OFFSET{k + 1}", "0")) * side for k, side in enumerate(sides)]
-    return {**section, "orientation": [*axis, 0.0, 0.0][:3], "offset": offset}
+    return {**section, "orientation": given.turned([*axis, 0.0, 0.0][:3]), "offset": offset}
 
 
 def _rectangle(d: list[float]) -> dict[str, Any]:
