@@ -34,8 +34,8 @@ REFUSED = ("TAPER", "DENSITY", "STIFFNESS FACTOR", "SHELL THICKNESS", "STACK DIR
 
 @dataclass(frozen=True)
 class Given:
-    """A section keyword: its element set, options, place and data; the part of its orientations, the instance of its elements, and
-    the rotation of that instance (3, 3), None for none."""
+    """A section keyword: its element set, options, place and data; the part of its orientations, the instance of its elements,
+    and the rotation of that instance (3, 3), None for none."""
 
     keyword: str
     options: Mapping[str, str]

@@ -19,6 +19,7 @@ from preprocess.mesh_files.nastran_cards import Card, cards_of, integer_field, l
 from preprocess.mesh_files.nastran_case_control import selected_equations, sets_of
 from preprocess.mesh_files.nastran_coordinates import Frames, basic_position
 from preprocess.mesh_files.nastran_points import CARDS as POINTS
+from preprocess.mesh_files.nastran_points import ELEMENTS
 from preprocess.mesh_files.nastran_properties import MATERIALS, PROPERTIES
 from preprocess.mesh_files.nastran_structures import Structures, add_bar, add_property, add_rod, add_shell, add_spider
 from preprocess.mesh_files.raw_mesh import Cells, RawMesh, assembled, node_rows
@@ -145,7 +146,7 @@ def _bulk(path: Path, structural: bool) -> Bulk:
         raise InputError(f"{path}: has no GRID card; expected Nastran bulk data (BEGIN BULK … ENDDATA)")
     before = lines[: max(start, 0)]
     bulk = Bulk(either_sets=sets_of(path, before), structures=Structures(source=str(path)))
-    systems = {integer_field(card, 0): card for card in cards if card.name in ("CORD2R", "CORD2C", "CORD2S")}
+    systems = _systems(cards)
     defaults = next((card for card in cards if card.name == "GRDSET"), Card("GRDSET", [], ""))
     default, turned = (integer_field(defaults, k, 0) for k in (1, 5))
     bulk.systems = systems
@@ -188,7 +189,8 @@ def _bulk(path: Path, structural: bool) -> Bulk:
             unknown[card.name] += 1
     if unknown:
         what = " and ".join(f"{n} {name}" for name, n in sorted(unknown.items()))
-        raise InputError(f"{path}: {what} elements are not supported; export solids only ({', '.join(SOLIDS)})")
+        read = (*SOLIDS, *(name for name in STRUCTURAL if name.startswith("C")), *ELEMENTS) if structural else tuple(SOLIDS)
+        raise InputError(f"{path}: {what} elements are not supported; {'use' if structural else 'export only'} {', '.join(read)}")
     if structural:
         refused = [f"{n} {name}" for name, n in sorted(left.items()) if name != "PLOTEL"]
         if refused:
@@ -199,6 +201,15 @@ def _bulk(path: Path, structural: bool) -> Bulk:
         _require_nodes(path, bulk)
     bulk.notices += [f"{n} {name} omitted: {_remedy(name)}" for name, n in sorted(left.items())]
     return bulk
+
+
+def _systems(cards: Iterable[Card]) -> dict[int, Card]:
+    """Coordinate systems by number. Raises InputError for a number that occurs twice."""
+    found: dict[int, Card] = {}
+    for card in cards:
+        if card.name in ("CORD2R", "CORD2C", "CORD2S") and found.setdefault(integer_field(card, 0), card) is not card:
+            raise InputError(f"{card.line}: coordinate system {integer_field(card, 0)} occurs twice; number them uniquely")
+    return found
 
 
 def _mass_factor(cards: Iterable[Card], before: Iterable[str]) -> float:

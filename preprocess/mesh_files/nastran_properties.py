@@ -6,7 +6,7 @@ Source: MSC Nastran, Quick Reference Guide, the entries named.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from flexmbs.errors import InputError
 from preprocess.mesh_files.nastran_cards import Card, integer_field, real_field, text_field
@@ -14,6 +14,7 @@ from preprocess.mesh_files.nastran_shapes import OPEN, SHAPES, Section, to_shear
 
 ROUNDED, SHEAR = 1e-6, 5 / 6  # of 12I/T³, and TS/T of a plate
 FITS = 0.01  # of G to E and ν
+STATIONS = ("YES", "YESA", "NO")  # whether a station of PBEAM has stress
 
 
 @dataclass
@@ -92,13 +93,15 @@ def _general(card: Card, area: float, I1: float, I2: float, J: float, shear: tup
 def _beam(card: Card) -> Property:
     """PBEAM, linear between its ends; shear coefficients are one where they are blank."""
     _no(card, {5: "I12", 7: "NSM"})
+    if text_field(card, 8).upper() in STATIONS:  # the line of the points C to F may be missing
+        card = replace(card, fields=[*card.fields[:8], *[""] * 8, *card.fields[8:]])
     own, k, stations = _values(card, 2), 16, [(0.0, _values(card, 2))]
-    while text_field(card, k).upper() in ("YES", "YESA", "NO"):
+    while text_field(card, k).upper() in STATIONS:
         _no(card, {k + 5: "I12", k + 7: "NSM"})
         there = [value or first for value, first in zip(_values(card, k + 2), own)]
         stations.append((real_field(card, k + 1) or 1.0, there))
         k += 16 if text_field(card, k).upper() == "YES" else 8
-    _no(card, {k + j: name for j, name in enumerate(("NSI(A)", "NSI(B)", "CW(A)", "CW(B)"), 4)})
+    _no(card, {k + j: name for j, name in enumerate(("S1", "S2", "NSI(A)", "NSI(B)", "CW(A)", "CW(B)"), 2)})
     _no(card, {k + j: name for j, name in enumerate(("M1(A)", "M2(A)", "M1(B)", "M2(B)", "N1(A)", "N2(A)", "N1(B)", "N2(B)"), 8)})
     shear = tuple(real_field(card, k + j) if text_field(card, k + j) else 1.0 for j in (0, 1))
     found = _general(card, own[0], own[1], own[2], own[3], (shear[0], shear[1]))

@@ -66,13 +66,10 @@ class Structures:
         for _, number, owner, _ in self.shells:
             section = self._section(owner, ", ".join(SHELLS), ("shell", "laminate"))
             if section["kind"] == "laminate":
-                if number in self.offsets:
-                    raise InputError(
-                        f"{self.source}: shell {number} of PCOMP has ZOFFS, which is not supported; give Z0 of PCOMP"
-                    )
                 section = {**section, "orientation": self._first_axis(number, axes)}
-            offset = self.offsets.get(number, 0.0)
-            add(number, owner, {**section, "offset": offset} if offset else section, (section.get("orientation"), offset))
+            offset = self.offsets.get(number, 0.0)  # of the reference plane, from which Z0 of PCOMP counts
+            placed = {**section, "offset": section.get("offset", 0.0) + offset} if offset else section
+            add(number, owner, placed, (section.get("orientation"), offset))
         for number, owner, _ in self.rods:
             add(number, owner, self._section(owner, "CROD", ("truss",)), None)
         for number, owner, nodes, vector in self.beams:

@@ -53,6 +53,9 @@ def test_a_ply_given_by_its_output_alone_repeats_the_one_before(tmp_path):
         (SHEET + "CBUSH,9,3,2,5,,,,0\nPBUSH,3,K,1.,2.,3.,4.,5.,6.\n,M,1.\n", "PBUSH 3 has a mass"),
         (BAR + "PBEAM,8,1,24.,72.,32.,,70.,0.\n,,,,,,,,\n,YES,1.0,24.,72.,32.,,70.,1.-3\n", "PBEAM 8: NSM not supported"),
         (BAR + "PBEAM,8,1,24.,72.,32.,,70.,0.\n,,,,,,,,\n,YES,1.0,24.,72.,32.,5.,70.\n", "PBEAM 8: I12 not supported"),
+        (BAR + "PBEAM,8,1,24.,72.,32.,,70.\n,NO,1.0,12.\n,1.,1.,0.5,0.5\n", "PBEAM 8: S1 and S2 not supported"),
+        (SHEET + 2 * "CORD2R,5,,0.,0.,0.,0.,0.,1.\n,1.,0.,0.\n", "coordinate system 5 occurs twice"),
+        (SHEET + "CDAMP3,9,5,1,2\n", "1 CDAMP3 elements are not supported; use CTETRA, .*, CQUAD8, .*, CDAMP2"),
         (GRIDS + CARBON + "CQUAD4,1,7,1,2,3,4,0\nPSHELL,7,2,2.0,2,,2\n", "PSHELL 7 of MAT8 is not supported; give a PCOMP"),
         (SHEET + "BEGIN SUPER=1\nGRID,11,,1.,1.,1.\n", "superelements in one file are not supported"),
     ],
@@ -118,5 +121,19 @@ def test_offsets_of_shells(tmp_path):
     assert {each.kind: each.section.offset for each in fe.structures} == {"quad4": 1.5e-3, "tri3": -0.5e-3}
     area = {"quad4": 5e-3, "tri3": 0.5e-3}
     assert fe.centre_of_mass[2] == pytest.approx(sum(area[k] * z for k, z in (("quad4", 1.5e-3), ("tri3", -0.5e-3))) / 5.5e-3)
-    with pytest.raises(InputError, match="shell 1 of PCOMP has ZOFFS, which is not supported; give Z0 of PCOMP"):
-        read(tmp_path, GRIDS + CARBON + "CQUAD4,1,7,1,2,3,4,0,1.5\nPCOMP,7,,,,,,,\n,2,1.,0.,YES\n")
+
+
+@pytest.mark.parametrize(("Z0", "middle"), [("", 0.0), ("0.25", 0.75)])
+def test_offsets_of_laminates_add_to_their_own(Z0, middle, tmp_path):
+    """ZOFFS is that of the reference plane, from which Z0 of PCOMP is the bottom."""
+    laminate = f"PCOMP,7,{Z0},,,,,,\n,2,1.,0.,YES\n"
+    fe = read(tmp_path, GRIDS + CARBON + "CQUAD4,1,7,1,2,3,4,0,1.5\n" + laminate)
+    assert fe.centre_of_mass[2] == pytest.approx(1e-3 * (1.5 + middle))
+
+
+def test_pbeam_without_its_line_of_stress_points(tmp_path):
+    """The first continuation may be missing where one of stations follows."""
+    station = ",NO,1.0,12.,36.,16.,,35.\n"
+    short, full = (read(tmp_path, BAR + f"PBEAM,8,1,24.,72.,32.,,70.\n{line}{station},0.8,0.8\n") for line in ("", ",,,,,,,,\n"))
+    assert short.mass == pytest.approx(18e-6 * 0.1 * 7850)
+    assert abs(short.K - full.K).max() == 0.0
