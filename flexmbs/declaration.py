@@ -102,7 +102,7 @@ class Documented(abc.ABCMeta):
         made: Any = cls
         if bases:
             config = ConfigDict(extra="forbid", validate_default=True, arbitrary_types_allowed=True, defer_build=True)
-            dataclass(frozen=True, kw_only=True, config=config)(made)
+            dataclass(kw_only=True, repr=False, eq=False, config=config)(made)  # `Declaration` has these methods, for all kinds
             _describe(made)
 
     def __call__(cls: Any, *args: Any, **given: Any) -> Any:
@@ -144,6 +144,25 @@ class Declaration(metaclass=Documented):
     kinds: ClassVar[dict[str, type["Declaration"]]] = {}
     _texts: ClassVar[dict[str, tuple[str, str]]] = {}
     __pydantic_validator__: ClassVar[Any]
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{f.name}={getattr(self, f.name)!r}" for f in dataclasses.fields(self) if f.repr)  # type: ignore[arg-type]
+        return f"{type(self).__qualname__}({given})"
+
+    def __eq__(self, other: object) -> bool:
+        return self._compared() == other._compared() if type(self) is type(other) else NotImplemented  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash(self._compared())
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+
+    def _compared(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, f.name) for f in dataclasses.fields(self) if f.compare)  # type: ignore[arg-type]
 
     def __init_subclass__(cls, *, kind: str = "", section: str = "") -> None:
         super().__init_subclass__()

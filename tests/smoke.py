@@ -17,7 +17,7 @@ from scipy.special import ellipj, ellipk
 
 import flexmbs as fm
 import preprocess as pp
-from flexmbs._jit import _PARTS, _SELDOM, COMPILED
+from flexmbs._jit import COMPILED, compiler
 
 MASS, LENGTH, G, START, T_END = 1.0, 1.0, 9.81, 0.7, 0.5
 
@@ -61,7 +61,7 @@ def main() -> int:
     mass = mass_of_a_part()
     good = error < 1e-5 and abs(mass - 40.0) < 1e-9
     how = "compiled" if COMPILED else "interpreted"
-    how += " (with parts and seldom kernels)" if _PARTS and _SELDOM else ""
+    how += " (with parts and seldom kernels)" if COMPILED and compiler.PARTS and compiler.LIGHT else ""
     program = f"Python {platform.python_version()}, Numba {numba.__version__}, NumPy {np.__version__}"
     verdict = "PASS" if good else "FAIL"
     print(f"{program}, {how}: error {error:.1e} rad, part of {mass:.6f} kg, {verdict} in {time.perf_counter() - begun:.0f} s")

@@ -99,9 +99,10 @@ def test_threads_that_compile_at_once_keep_kernels_in_one_folder() -> None:
     """The first that ends does not move the folder of the others, which would be the working directory."""
     code = """
 import flexmbs._jit as j
+from flexmbs._jit.compiler import keeping
 from numba.core import config
 before = config.CACHE_DIR
-first, second = j.keeping(True), j.keeping(True)
+first, second = keeping(True), keeping(True)
 first.__enter__(), second.__enter__()
 first.__exit__(None, None, None)
 print(config.CACHE_DIR == j.CACHE != before)

@@ -75,7 +75,7 @@ def outer(x, y):
     code = """
 from numba.core.registry import cpu_target
 import small
-first = small.inner(2.0), bool(cpu_target.target_context._registries), sum(small.inner.stats.cache_hits.values())
+first = small.inner(2.0), bool(cpu_target.target_context._registries), sum(small.inner.dispatcher.stats.cache_hits.values())
 print(*first, small.outer(2.0, 1.0), bool(cpu_target.target_context._registries)) if {second} else None
 """
     run(code.format(second=False), tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "kept"))
@@ -97,6 +97,30 @@ print(bool(cpu_target.target_context._registries))
 """
     run(code)
     assert run(code).strip() == "False"
+
+
+@compiled_only
+def test_a_report_of_a_solution_imports_no_compiler(tmp_path: Path) -> None:
+    """Nor what else it can do without, with kernels and templates from the disk."""
+    made = """
+import flexmbs as fm
+model = fm.Model("pendulum")
+bar = model.add(fm.RigidBody("bar", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.5, 0.0, 0.0)))
+model.add(fm.Revolute("hinge", model.ground, bar, axis="y"))
+fm.simulate(model, t_end=0.01).save("run.h5")
+"""
+    report = """
+import sys
+from flexmbs.__main__ import main
+try:
+    main(["report", "run.h5"])
+finally:
+    print([name for name in "numba matplotlib rich scipy.linalg yaml".split() if name in sys.modules])
+"""
+    run(made, tmp_path)
+    run(report, tmp_path)
+    assert run(report, tmp_path).splitlines()[-1] == "[]"
+    assert "pendulum" in (tmp_path / "run.html").read_text(encoding="utf-8")
 
 
 def body(mass: float = 2.0) -> fm.FlexibleBodyData:

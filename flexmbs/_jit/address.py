@@ -16,39 +16,15 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils, sigutils
-from numba.core.ccallback import CFunc
-from numba.extending import intrinsic
 
-from flexmbs._jit import CACHE, COMPILED, LIGHT, PACKAGES, keeping, part, rebound
-from flexmbs._jit.lent import WORD, Lent, lent_type, read
-from flexmbs._jit.loading import without_compiler
+from flexmbs._jit import CACHE, COMPILED, PACKAGES, intrinsic, machine_code, part, rebound
 from flexmbs._jit.locks import locked
-from flexmbs._jit.words import Layout, layout, remember, words
+from flexmbs._jit.words import layout, remember, words
 
 _known: "weakref.WeakValueDictionary[int, Packed]" = weakref.WeakValueDictionary()
 _functions: list[Callable[..., Any]] = []  # of entries, interpreted: their address is their place here
 _numbers = itertools.count(1)
-
-
-@functools.cache
-def _type_of(found: Any) -> Any:
-    """Numba's type of what has this layout."""
-    if isinstance(found, Layout):
-        inner = tuple(map(_type_of, found.items))
-        return types.NamedTuple(inner, found.kind) if hasattr(found.kind, "_fields") else types.Tuple(inner)
-    if isinstance(found, tuple):
-        return _array_type(*found)
-    return types.float64 if found is float else types.int64
-
-
-@functools.cache
-def _array_type(char: str, ndim: int) -> Any:
-    return types.Array(numba.from_dtype(np.dtype(char)), ndim, "C")
 
 
 class Packed:
@@ -69,91 +45,38 @@ def _record(address: Any) -> Any:
     return _known[int(address)].record if isinstance(address, (int, np.integer)) and address in _known else address
 
 
-def _reader(kind: Any) -> Any:
-    """A function of compiled code that lends the record of that type at an address; of a tuple, its records."""
-
-    @intrinsic
-    def record_at(_context, address):  # type: ignore[no-untyped-def]
-        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            return read(context, builder, kind, builder.inttoptr(arguments[0], WORD.as_pointer()))
-
-        named = isinstance(kind, types.NamedTuple)
-        return (Lent(kind) if named else types.Tuple([lent_type(each) for each in kind.types]))(types.int64), generate
-
-    return record_at
+@intrinsic
+def address_of(record: Any) -> Any:
+    """Address of a record that is lent, or of a copy of one on the caller's stack."""
+    return record
 
 
-if COMPILED:
-
-    @intrinsic
-    def address_of(_context, record):  # type: ignore[no-untyped-def]
-        """Address of a record that is lent, or of a copy of one on the caller's stack."""
-
-        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            lent = isinstance(record, Lent)
-            return builder.ptrtoint(arguments[0] if lent else cgutils.alloca_once_value(builder, arguments[0]), WORD)
-
-        return types.int64(record), generate
-
-    @intrinsic
-    def memory_of(_context, words, record):  # type: ignore[no-untyped-def]
-        """Address of the packed record whose words are in the array ``words``."""
-
-        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            array = context.make_array(signature.args[0])(context, builder, arguments[0])
-            return builder.ptrtoint(array.data, WORD)
-
-        return types.int64(words, record), generate
-
-    @intrinsic
-    def call(_context, address, one, two, three, t, a, b):  # type: ignore[no-untyped-def]
-        """``int64 f(record, record, record, double, double, double)`` at an address."""
-
-        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            kind = ir.FunctionType(WORD, [WORD] * 3 + [ir.DoubleType()] * 3)
-            return builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
-
-        return types.int64(*[types.int64] * 4, *[types.float64] * 3), generate
-
-else:
-
-    def address_of(record: Any) -> Any:  # type: ignore[misc]
-        return record
-
-    def memory_of(words: Any, record: Any) -> Any:  # type: ignore[misc]
-        return record
-
-    def call(address: int, one: Any, two: Any, three: Any, t: float, a: float, b: float) -> int:  # type: ignore[misc]
-        return int(_functions[address](_record(one), _record(two), _record(three), float(t), float(a), float(b)) or 0)
+@intrinsic
+def memory_of(words: Any, record: Any) -> Any:
+    """Address of the packed record whose words are in the array ``words``."""
+    return record
 
 
-def _by_address(one, two, three, t, a, b):  # type: ignore[no-untyped-def]
-    return target(first(one), second(two), third(three), t, a, b)  # type: ignore[name-defined]  # noqa: F821
+@intrinsic
+def call(address: int, one: Any, two: Any, three: Any, t: float, a: float, b: float) -> int:
+    """``int64 f(record, record, record, double, double, double)`` at an address."""
+    return int(_functions[address](_record(one), _record(two), _record(three), float(t), float(a), float(b)) or 0)
 
 
-def _with_arguments(words):  # type: ignore[no-untyped-def]
-    return target(*arguments(words))  # type: ignore[name-defined]  # noqa: F821
-
-
-def _without_result(words):  # type: ignore[no-untyped-def]
-    target(*arguments(words))  # type: ignore[name-defined]  # noqa: F821
-    return 0
-
-
-def _compiled(template: Any, name: str, signature: Any, lightly: bool, names: dict[str, Any], keep: bool) -> Any:
-    """C function of a template with bound names, kept on disk; one process at a time compiles it, the others load it."""
-    options: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
-    if lightly and LIGHT is not None:
-        options["pipeline_class"] = LIGHT
-    kind = {"pipeline_class": options.pop("pipeline_class")} if "pipeline_class" in options else {}
-    with keeping(keep) as cache:
-        made = CFunc(rebound(template, name, names), sigutils.normalize_signature(signature), locals={}, options=options, **kind)
-        if cache:
-            made.enable_caching()
-            without_compiler(made)
+def _linked_code(name: str, how: str, layouts: tuple[Any, ...], keep: bool, compiled: Callable[[Any], Any]) -> Any:
+    """Machine code of a kernel for records of these layouts, from the disk or compiled; one process at a time compiles it, the
+    others load it. ``how``: what else it depends on."""
+    place = machine_code.place(CACHE, f"{name} {how}", layouts) if keep and CACHE else None
+    found = machine_code.load(place)
+    if found is None:
         with alone(name):
-            made.compile()
-    return made
+            found = machine_code.load(place)
+            if found is None:
+                from flexmbs._jit import c_functions
+
+                found = compiled(c_functions)
+                machine_code.save(place, found)
+    return found
 
 
 def alone(name: str, *, wait: bool = True) -> Any:
@@ -161,7 +84,6 @@ def alone(name: str, *, wait: bool = True) -> Any:
     return locked(CACHE, name, wait=wait)
 
 
-_ENTRY = None if not COMPILED else types.int64(*[types.int64] * 3, *[types.float64] * 3)
 _ENTRY_C = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3, *[ctypes.c_double] * 3)
 
 
@@ -202,9 +124,10 @@ class Entry:
 
     def _for(self, *layouts: Any) -> Any:
         if layouts not in self.compiled:
-            kinds = tuple(map(_type_of, layouts))
-            names = {"target": self.function} | dict(zip(("first", "second", "third"), map(_reader, kinds)))
-            self.compiled[layouts] = _compiled(_by_address, self.name, _ENTRY, self.lightly, names, self.own)
+            self.compiled[layouts] = _linked_code(
+                self.name, f"entry {self.lightly}", layouts, self.own,
+                lambda c: c.compiled_entry(self.name, self.function, layouts, self.lightly, self.own),
+            )  # fmt: skip
         return self.compiled[layouts]
 
     def compile_ahead(self, one: Any, two: Any, three: Any) -> None:
@@ -268,16 +191,16 @@ class PackedKernel:
                 remember(value)
         layouts = tuple(map(layout, given))
         if layouts not in self.compiled:
-            self.compiled[layouts] = self._compile(tuple(map(_type_of, layouts)))
+            self.compiled[layouts] = self._compile(layouts)
         memory = words(given)
         return self.compiled[layouts][1](memory.__array_interface__["data"][0])
 
-    def _compile(self, kinds: tuple[Any, ...]) -> tuple[Any, Any]:
-        result = types.float64 if self.returns is float else types.int64
-        template = _without_result if self.returns is None else _with_arguments
+    def _compile(self, layouts: tuple[Any, ...]) -> tuple[Any, Any]:
         name = f"{self.__module__}.{self.__name__}".replace(".", "_")  # type: ignore[attr-defined]
-        names = {"target": self.function, "arguments": _reader(types.Tuple(kinds))}
-        made = _compiled(template, name, result(types.int64), True, names, True)
+        made = _linked_code(
+            name, f"packed {self.returns}", layouts, True,
+            lambda c: c.compiled_packed(name, self.function, layouts, self.returns),
+        )  # fmt: skip
         kind = ctypes.c_double if self.returns is float else ctypes.c_int64
         return made, ctypes.CFUNCTYPE(kind, ctypes.c_int64)(made.address)
 

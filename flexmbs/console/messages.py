@@ -6,22 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn
-from rich.text import Text
-
-from flexmbs.console.memory import peak_memory, used_memory
-
-messages = Console(stderr=True, highlight=False)
-
 Report = Callable[[float, str], None]
-
-
-class MemoryColumn(ProgressColumn):
-    """Current and peak memory of the process."""
-
-    def render(self, task: Task) -> Text:
-        return Text(f"{used_memory() / 1e9:.2f} GB, at most {peak_memory() / 1e9:.2f}")
 
 
 @contextmanager
@@ -31,18 +16,12 @@ def progress_bar(title: str, *, memory: bool = False) -> Iterator[Report]:
 
     Silent if stderr is not a terminal.
     """
-    columns = TextColumn("{task.description}", markup=False), BarColumn(bar_width=28), TextColumn("{task.percentage:>3.0f} %")
-    last = (TimeElapsedColumn(), MemoryColumn()) if memory else (TimeElapsedColumn(),)
-    bar = Progress(*columns, *last, console=messages, transient=True, disable=not messages.is_terminal)
-    with bar:
-        task = bar.add_task(title, total=1.0)
-        done = 0.0
+    if not sys.stderr.isatty():
+        yield lambda fraction, text: None
+        return
+    from flexmbs.console.bar import bar_on_terminal
 
-        def report(fraction: float, text: str) -> None:
-            nonlocal done
-            done = max(done, fraction)
-            bar.update(task, completed=done, description=text or title)
-
+    with bar_on_terminal(title, memory=memory) as report:
         yield report
 
 

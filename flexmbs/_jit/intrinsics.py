@@ -1,0 +1,59 @@
+"""What kernels call that no function of Python says: calls by address, addresses of records."""
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from flexmbs._jit.lent import WORD, Lent
+
+
+@intrinsic
+def call_address(_context, address, x, out):  # type: ignore[no-untyped-def]
+    """Call ``void f(double *x, double *out)`` at an integer address; the caller stays cacheable."""
+    signature = types.void(types.int64, x, out)
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        pointer = ir.DoubleType().as_pointer()
+        function = ir.FunctionType(ir.VoidType(), [pointer, pointer])
+        target = builder.inttoptr(arguments[0], function.as_pointer())
+        data = [
+            builder.bitcast(context.make_array(signature.args[k])(context, builder, arguments[k]).data, pointer) for k in (1, 2)
+        ]
+        builder.call(target, data)
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+@intrinsic
+def address_of(_context, record):  # type: ignore[no-untyped-def]
+    """Address of a record that is lent, or of a copy of one on the caller's stack."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        lent = isinstance(record, Lent)
+        return builder.ptrtoint(arguments[0] if lent else cgutils.alloca_once_value(builder, arguments[0]), WORD)
+
+    return types.int64(record), generate
+
+
+@intrinsic
+def memory_of(_context, words, record):  # type: ignore[no-untyped-def]
+    """Address of the packed record whose words are in the array ``words``."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        return builder.ptrtoint(array.data, WORD)
+
+    return types.int64(words, record), generate
+
+
+@intrinsic
+def call(_context, address, one, two, three, t, a, b):  # type: ignore[no-untyped-def]
+    """``int64 f(record, record, record, double, double, double)`` at an address."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        kind = ir.FunctionType(WORD, [WORD] * 3 + [ir.DoubleType()] * 3)
+        return builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
+
+    return types.int64(*[types.int64] * 4, *[types.float64] * 3), generate

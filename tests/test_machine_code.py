@@ -1,0 +1,67 @@
+"""Machine code of kernels from the disk, loaded without Numba."""
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from flexmbs._jit import COMPILED, machine_code
+from flexmbs._jit.address import packed
+from flexmbs._jit.words import layout
+
+pytestmark = pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
+
+
+@packed(float)
+def sine_of_sum(x, factor):
+    """sin(factor Σ x), with a function from elsewhere."""
+    total = 0.0
+    for k in range(x.shape[0]):
+        total += x[k]
+    return np.sin(factor * total)
+
+
+@pytest.fixture(scope="module")
+def compiled() -> object:
+    from flexmbs._jit import c_functions
+
+    kernel = sine_of_sum.function  # type: ignore[attr-defined]
+    return c_functions.compiled_packed("of_test", kernel, (layout(np.zeros(2)), layout(1.0)), float)
+
+
+def test_what_is_saved_is_loaded(compiled: object, tmp_path: Path) -> None:
+    file = tmp_path / "code" / "kernel"
+    machine_code.save(file, compiled)
+    found = machine_code.load(file)
+    assert found is not None
+    x = np.array([0.2, 0.4])
+    words = np.array([0, 0, 2, 8, x.ctypes.data, 2, 8, np.float64(0.5).view(np.int64)], np.int64)
+    assert ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_int64)(found.address)(words.ctypes.data) == np.sin(0.5 * 0.6000000000000001)
+
+
+def test_damaged_files_are_not_loaded(compiled: object, tmp_path: Path) -> None:
+    file = tmp_path / "kernel"
+    machine_code.save(file, compiled)
+    content = file.read_bytes()
+    for damaged in (b"", content[:20], content[:-1], content[:100] + bytes(8) + content[108:]):
+        file.write_bytes(damaged)
+        assert machine_code.load(file) is None
+    assert machine_code.load(tmp_path / "other") is None
+    assert machine_code.load(None) is None
+
+
+def test_code_that_needs_what_is_not_there_is_not_saved(
+    compiled: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LLVM would end the process."""
+    monkeypatch.setattr(machine_code, "HELPERS", ())
+    machine_code.save(tmp_path / "kernel", compiled)
+    assert not (tmp_path / "kernel").exists()
+
+
+def test_layouts_have_files_of_their_own(tmp_path: Path) -> None:
+    layouts = [
+        layout(x) for x in (1, 1.0, np.zeros(2), np.zeros((2, 2)), np.zeros(2, int), (1, 1.0), (1.0, 1), ((1,), 1.0), ((1, 1.0),))
+    ]
+    assert len({machine_code.place(str(tmp_path), "kernel", (each,)) for each in layouts}) == len(layouts)
