@@ -21,6 +21,7 @@ from flexmbs.model.frames import FrameRef, frames_used
 from flexmbs.model.joints import Fixed, Joint
 from flexmbs.model.model import SECTIONS, ModelData
 
+TAKEN = "the name belongs to a piece or cut of a divided body; choose another"
 BY_MODE = ("damping", "qf0", "qf_dot0")
 
 
@@ -51,6 +52,9 @@ def in_pieces(model: ModelData) -> InPieces:
     if not pieces:
         return InPieces(model, {}, {})
     frames = {ref: own for name, whole in pieces.items() for ref, own in _frames(name, whole)}
+    declared = [piece for whole in pieces.values() for piece in whole.names if piece in model.bodies]
+    if declared:
+        raise InputError(f"bodies.{declared[0]}: {TAKEN}")
     made = copy.copy(model)
     made.bodies, made.joints = {}, {}
     for name, body in model.bodies.items():
@@ -115,7 +119,7 @@ def _local_welds(body: str, whole: Pieces) -> Iterator[CutShape]:
 def _add(items: "dict[str, Any]", *new: Body | Joint | CutShape) -> None:
     for item in new:
         if item.name in items:
-            raise InputError(f"{item.section}.{item.name}: the name belongs to a piece or cut of a divided body; choose another")
+            raise InputError(f"{item.section}.{item.name}: {TAKEN}")
         items[item.name] = item
 
 

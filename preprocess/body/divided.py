@@ -210,6 +210,12 @@ def _plan(models: Sequence[FEModel], interfaces: Mapping[str, Interface], refere
                 queue.append(j)
     if len(queue) < len(models):
         raise InputError(f"pieces: {models[min(set(range(len(models))) - set(queue))].source} is not connected to the others")
+    for k in queue:
+        lone = [
+            cut for cut in models[k].node_sets if cut.startswith(CUT) and cut not in {name for name, _ in _neighbours(models, k)}
+        ]
+        if lone:
+            raise InputError(f"pieces: {models[k].source}: no other has its {lone[0]}; give all pieces of the part")
     own = {k: {name: each for name, each in interfaces.items() if places[name] == k} for k in queue}
     return [_Planned(models[k], own[k], roots[k]) for k in queue]
 

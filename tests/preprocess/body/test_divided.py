@@ -151,6 +151,12 @@ def test_what_cannot_be_divided_is_refused(options: dict[str, object], message: 
         pp.reduce_divided(pieces, STEEL, **{"interfaces": ENDS, "reference": "root", **options})
 
 
+def test_a_forgotten_piece_is_noticed() -> None:
+    pieces = pp.divide(pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pieces=3)
+    with pytest.raises(InputError, match="pieces: hex20 box, piece 2: no other has its cut 2; give all pieces of the part"):
+        pp.reduce_divided(pieces[:2], STEEL, interfaces={"root": pp.Rigid("x0")}, reference="root")
+
+
 PART = """
 format = "flexmbs-part/1"
 mesh = "bar.inp"
