@@ -2,6 +2,7 @@
 
 import pathlib
 import threading
+import warnings
 from collections import Counter
 from typing import Any
 
@@ -133,6 +134,26 @@ def test_derivatives_by_scaling_laws(tmp_path: pathlib.Path) -> None:
     by_function = fm.ModelWithParts(beams.model(), {"bar": body})
     same = fm.sensitivities(by_function, ["parts.bar.E"], TIP, run=beams.RUN)
     assert same.gradient[0, 0] == pytest.approx(found.gradient[0, 0], rel=1e-6)
+
+
+@pytest.mark.parametrize("given", ["part", "function"])
+def test_the_modulus_of_a_part_is_identified(given: str) -> None:
+    """Of a square bar, whose modes of equal frequency turn from one reduction to the next: tangents of its states have no
+    meaning, and the search stayed where it began."""
+    model, run = beams.model(), fm.Run(t_end=0.02, step=1e-3)
+
+    def built(E: float) -> fm.Model:
+        made = beams.model()
+        made.bodies["bar"] = fm.FlexibleBody("bar", data=body(E=E))
+        return made
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fm.AuditWarning)
+        solution = fm.simulate(built(2.1e9), t_end=0.02, step=1e-3)
+        measured = {"frame bar/tip position z [m]": (solution.t, solution.frame("bar/tip").position[:, 2])}
+        whole, name = (fm.ModelWithParts(model, {"bar": body}), "parts.bar.E") if given == "part" else (built, "E")
+        found = fm.identify(whole, {name: 1.9e9}, measured, run=run)
+    assert found.values == pytest.approx([2.1e9], rel=1e-5)
 
 
 def mass(solution: fm.Solution) -> float:

@@ -131,6 +131,13 @@ class Tangent:
             ExplicitSteps(self.points, states, self.beside) if explicit else ImplicitSteps(self.base, self.points, self.beside)
         )  # fmt: skip
 
+    @property
+    def reduced_anew(self) -> bool:
+        """Whether a flexible body is another one beside the run."""
+        known = self.base.compiled.data
+        others = ((known[name], data) for each in self.beside for name, data in each.runs[0].compiled.data.items())
+        return any(data is not own and data.digest != own.digest for own, data in others)
+
     def derivative(self, solution: Solution, seen: Observed) -> Exact:
         """The outputs of the run with this solution, and their derivatives."""
         middle = seen.of(solution)

@@ -19,7 +19,9 @@ NOTHING = 1e-7  # part of an output that is nothing
 
 
 class Slopes:
-    """Jacobians of runs for iterations: by tangents where the runs have them, else by differences of runs.
+    """Jacobians of runs for iterations: by tangents where the runs have them, else by differences of runs. By these also where
+    bodies are reduced anew: from one reduction to the next modes of equal frequency turn and others change their sign, so that
+    the same elastic coordinates are another state.
 
     ``count``: number of runs so far, those beside a run of tangents included, which are begun only.
     """
@@ -32,10 +34,12 @@ class Slopes:
         """∂y/∂p (n, m) at values of the parameters. Raises `InputError`, `SolverError`."""
         if self.exact:
             try:
-                found = Tangent(self.runs, values, self.scales, workers=self.workers, quick=True).jacobian()
+                tangent = Tangent(self.runs, values, self.scales, workers=self.workers, quick=True)
+                self.exact = not tangent.reduced_anew
+                found = tangent.jacobian() if self.exact else np.zeros(0)
             except (InputError, SolverError):  # at a bound, say, or everywhere
                 self.exact = False
-            else:
+            if self.exact:
                 self.count += 2 + 2 * len(values)
                 return found
         self.count += 2 * len(values)
