@@ -38,7 +38,10 @@ ORDER = {
     "hexahedron20": [*range(12), 16, 17, 18, 19, 12, 13, 14, 15],
     "wedge15": [*range(9), 12, 13, 14, 9, 10, 11],
 }
-SKIN = {"CTRIA3": ("triangle", 3), "CTRIA6": ("triangle6", 6), "CQUAD4": ("quad", 4), "CQUAD8": ("quad8", 8)}
+SKIN = {
+    "CTRIA3": ("triangle", 3), "CTRIAR": ("triangle", 3), "CTRIA6": ("triangle6", 6),
+    "CQUAD4": ("quad", 4), "CQUADR": ("quad", 4), "CQUAD8": ("quad8", 8),
+}  # fmt: skip
 STRUCTURAL = {
     **dict.fromkeys(SKIN, add_shell), "CBAR": add_bar, "CBEAM": add_bar, "CROD": add_rod, "RBE2": add_spider, "RBE3": add_spider,
     **dict.fromkeys(PROPERTIES, add_property),

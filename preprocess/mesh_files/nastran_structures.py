@@ -23,7 +23,11 @@ from preprocess.mesh_files.nastran_points import Points
 from preprocess.mesh_files.nastran_properties import PROPERTIES, Property
 from preprocess.mesh_files.nastran_shapes import OPEN, Section
 
-SHELLS = {"CTRIA3": ("triangle", 3), "CQUAD4": ("quad", 4), "CTRIA6": ("triangle6", 6), "CQUAD8": ("quad8", 8)}
+# CTRIAR and CQUADR, with rotations about the normal, differ by their formulation only.
+SHELLS = {
+    "CTRIA3": ("triangle", 3), "CQUAD4": ("quad", 4), "CTRIAR": ("triangle", 3), "CQUADR": ("quad", 4),
+    "CTRIA6": ("triangle6", 6), "CQUAD8": ("quad8", 8),
+}  # fmt: skip
 BEAMS = ("general", "circular", "tubular", "rectangular", "box", "i", *OPEN)
 Array = NDArray[np.float64]
 Vector = tuple[float, float, float]

@@ -123,6 +123,13 @@ def test_offsets_of_shells(tmp_path):
     assert fe.centre_of_mass[2] == pytest.approx(sum(area[k] * z for k, z in (("quad4", 1.5e-3), ("tri3", -0.5e-3))) / 5.5e-3)
 
 
+@pytest.mark.parametrize(("plain", "with_rotations"), [("CQUAD4", "CQUADR"), ("CTRIA3", "CTRIAR")])
+def test_shells_with_rotations_about_their_normal(plain, with_rotations, tmp_path):
+    deck = GRIDS + STEEL + "CQUAD4,1,7,1,2,3,4,,1.5\nCTRIA3,2,7,2,5,3,,-0.5\nPSHELL,7,1,2.0,1,,1\n"
+    one, other = (read(tmp_path, text) for text in (deck, deck.replace(plain, with_rotations)))
+    assert abs(one.K - other.K).max() == abs(one.M - other.M).max() == 0.0
+
+
 @pytest.mark.parametrize(("Z0", "middle"), [("", 0.0), ("0.25", 0.75)])
 def test_offsets_of_laminates_add_to_their_own(Z0, middle, tmp_path):
     """ZOFFS is that of the reference plane, from which Z0 of PCOMP is the bottom."""
