@@ -46,6 +46,11 @@ class Couplings:
 
     KEYWORDS: ClassVar = ("COUPLING", "KINEMATIC", "DISTRIBUTING", "DISTRIBUTING COUPLING", "RIGID BODY", "RIGIDBODY")
 
+    @property
+    def of_numbers(self) -> bool:
+        """Whether one refers to nodes by their numbers."""
+        return bool(self.distributing) or any(each.reference.isdecimal() for each in self.found.values())
+
     def add(self, keyword: str, options: Mapping[str, str], line: str, rows: Rows) -> None:
         """A keyword block. Raises InputError with the line for anything unsupported."""
         given = {key.replace(" ", ""): value for key, value in options.items()}

@@ -41,7 +41,8 @@ ANALYSIS = (
 
 @dataclass
 class Deck:
-    """Declarations read so far; part: the part or instance that is open, "" for none; ended: whether steps have begun."""
+    """Declarations read so far; part: the part or instance that is open, "" for none; within_parts: whether couplings belong to
+    one; ended: whether steps have begun."""
 
     materials: Materials = field(default_factory=Materials)
     sections: Sections = field(default_factory=Sections)
@@ -51,6 +52,7 @@ class Deck:
     points: Points = field(default_factory=Points)
     notes: Counter[tuple[str, str]] = field(default_factory=Counter)
     part: str = ""
+    within_parts: bool = False
     ended: bool = False
 
     def begin(self, part: str) -> None:
@@ -69,6 +71,7 @@ class Deck:
         elif keyword in Materials.KEYWORDS:
             self.materials.add(keyword, options, line, rows, self.part)
         elif keyword in HANDLERS:
+            self.within_parts = self.within_parts or (bool(self.part) and keyword in Couplings.KEYWORDS)
             HANDLERS[keyword](self)(keyword, options, line, rows)
         elif keyword not in ANALYSIS:
             raise error_at(line, f"*{keyword} is not supported; remove it if it has no meaning for a free body")
@@ -82,9 +85,11 @@ class Deck:
         """Sectors become whole parts. Raises InputError for parts of instances, and couplings of one sector."""
         if not reading.shifts:
             self.sections.found += [each for own in self.sections.of_parts.values() for each in own]
-        if reading.shifts and (self.connects or self.ties.sectors or self.points.springs or self.points.dashpots):
+        numbered = self.constraints.equations or self.constraints.lines or self.points.springs or self.points.dashpots
+        if reading.shifts and (numbered or self.couplings.of_numbers or self.within_parts or self.ties.sectors):
             raise InputError(
-                f"{source}: *INSTANCE together with couplings or equations is not read; export one part in global axes"
+                f"{source}: *INSTANCE together with equations, springs, or couplings of node numbers or within a part is not"
+                " read; couple sets and surfaces of the assembly, or export one part in global axes"
             )
         if self.ties.sectors and self.connects:
             raise error_at(self.ties.sectors[0].line, "*CYCLIC SYMMETRY MODEL with couplings or equations is not read")

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.linalg
+from scipy.spatial.transform import Rotation
 
 import preprocess as pp
 from flexmbs.errors import InputError
@@ -71,6 +72,34 @@ def test_tied_instances_are_the_whole(tmp_path: Path) -> None:
     plain = nodes_and_elements(whole.nodes, "C3D8", whole.blocks["hex8"].connectivity, "E")
     expected = frequencies(tmp_path / "whole.inp", f"{plain}*SOLID SECTION, ELSET=E, MATERIAL=steel\n,\n{STEEL}")
     assert np.allclose(frequencies(tmp_path / "tied.inp", text)[:20], expected[:20], rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["KINEMATIC", "DISTRIBUTING"])
+def test_reference_points_of_assemblies(kind: str, tmp_path: Path) -> None:
+    """A surface of a turned instance is coupled with a point of the assembly, which has a mass: as in the part."""
+    part, turn = (
+        f"{SOLID}{GRAIN}*SOLID SECTION, ELSET=E, MATERIAL=wood, ORIENTATION=grain\n,\n",
+        Rotation.from_rotvec([0.3, -1.1, 0.6]),
+    )
+    axis, angle = turn.as_rotvec() / turn.magnitude(), np.degrees(turn.magnitude())
+    place = np.array([0.3, 0.02, 0.1])
+    coupling = f"*COUPLING, CONSTRAINT NAME=c, REF NODE=RP, SURFACE=end\n*{kind}\n"
+    mass = "*ELEMENT, TYPE=MASS, ELSET=m\n{0}, {0}\n*MASS, ELSET=m\n2.\n*NSET, NSET=RP\n{0},\n"
+    plain = (
+        f"{part}*NODE\n900, {', '.join(map(str, place))}\n{mass.format(900)}*ELSET, ELSET=last\n2,\n"
+        f"*SURFACE, NAME=end\nlast, S4\n{coupling}"
+    )
+    turned = (
+        f"*PART, NAME=P\n{part}*END PART\n*ASSEMBLY, NAME=A\n*INSTANCE, NAME=P-1, PART=P\n0., 0., 0.\n"
+        f"0., 0., 0., {', '.join(map(str, axis))}, {angle}\n*END INSTANCE\n*NODE\n1, {', '.join(map(str, turn.apply(place)))}\n"
+        f"{mass.format(1)}*ELSET, ELSET=last, INSTANCE=P-1\n2,\n*SURFACE, NAME=end\nlast, S4\n{coupling}*END ASSEMBLY\n"
+    )
+    found, expected = (frequencies(tmp_path / f"{n}.inp", text + STEEL + WOOD) for n, text in enumerate((turned, plain)))
+    assert np.allclose(found, expected, rtol=1e-6)
+    assert found[0] < 0.7 * frequencies(tmp_path / "free.inp", part + STEEL + WOOD)[0]
+    for old, new in (("REF NODE=RP", "REF NODE=1"), ("*END PART", f"{coupling}*END PART")):
+        with pytest.raises(InputError, match=r"\*INSTANCE together with equations, springs, or couplings of node numbers"):
+            frequencies(tmp_path / "refused.inp", turned.replace(old, new) + STEEL + WOOD)
 
 
 @pytest.mark.parametrize(

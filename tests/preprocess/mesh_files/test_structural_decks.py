@@ -127,7 +127,7 @@ def test_sections_of_bars(tmp_path, card, properties):
         (
             "PSHELL,7,1,2.0,1,,1",
             "PROD,7,1,2.0",
-            "property 7 of CTRIA3, CQUAD4, CTRIA6, CQUAD8 elements is not one of PSHELL, PCOMP",
+            "property 7 of CTRIA3, CQUAD4, CTRIAR, CQUADR, CTRIA6, CQUAD8 elements is not one of PSHELL, PCOMP",
         ),
         ("PSHELL,7,1,2.0,1,,1", "PSHELL,7,1,2.0", "PSHELL 7: only plates of one material"),
         ("PSHELL,7,1,2.0,1,,1", "PSHELL,7,1,2.0,1,,1,,0.1", "PSHELL 7: non-structural mass"),
