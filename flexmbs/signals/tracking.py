@@ -36,16 +36,21 @@ def modal_assurance(a: ComplexArray, b: ComplexArray) -> FloatArray:
     return np.divide(inner, sizes, out=np.zeros_like(inner), where=sizes > 0.0)
 
 
-def track(eigenvalues: Sequence[ComplexArray], shapes: Sequence[ComplexArray]) -> Branches:
-    """Branches of modes with eigenvalues (mₖ,) and shapes (ns, mₖ) at successive values of a parameter."""
+def track(
+    eigenvalues: Sequence[ComplexArray], shapes: Sequence[ComplexArray], compared: Sequence[ComplexArray] | None = None
+) -> Branches:
+    """Branches of modes with eigenvalues (mₖ,) and shapes (ns, mₖ) at successive values of a parameter.
+
+    compared: columns (n, mₖ), linear in the shapes, that are compared in place of these."""
     from scipy.optimize import linear_sum_assignment
 
-    now = _unit(shapes[0])
+    seen = shapes if compared is None else compared
+    now = _unit(seen[0])
     last, values = list(range(len(eigenvalues[0]))), eigenvalues[0]  # branch of each mode
-    steps = [(last, values, now, np.full(len(last), np.nan))]
+    steps = [(last, values, _unit(shapes[0]), np.full(len(last), np.nan))]
     count = len(last)
-    for value, shape in zip(eigenvalues[1:], shapes[1:]):
-        unit = _unit(shape)
+    for value, shape, own in zip(eigenvalues[1:], shapes[1:], seen[1:]):
+        unit = _unit(own)
         groups = _groups(value)
         alike = np.maximum(_within(now, unit, groups), _within(unit, now, _groups(values)).T)
         apart = np.abs(values[:, None] - value) / np.maximum(np.abs(values[:, None]) + np.abs(value), np.finfo(float).tiny)
@@ -55,9 +60,10 @@ def track(eigenvalues: Sequence[ComplexArray], shapes: Sequence[ComplexArray]) -
         born = np.flatnonzero(branch < 0)
         branch[born] = count + np.arange(len(born))
         count += len(born)
-        now = _continued(now[:, old], unit, new, groups)
-        last, values = branch.tolist(), value
-        steps.append((last, values, now, mac))
+        turn = _continued(now[:, old], unit, new, groups)
+        now, last, values = unit @ turn, branch.tolist(), value
+        size = np.linalg.norm(own, axis=0)
+        steps.append((last, values, _unit((shape / np.where(size > 0.0, size, 1.0)) @ turn), mac))
     return _collected(steps, count)
 
 
@@ -83,15 +89,17 @@ def _within(a: ComplexArray, b: ComplexArray, groups: NDArray[np.bool_]) -> Floa
 
 
 def _continued(old: ComplexArray, new: ComplexArray, at: NDArray[np.int64], groups: NDArray[np.bool_]) -> ComplexArray:
-    """The new shapes; in subspaces of equal eigenvalues the projections of the old ones, column k at ``at[k]``."""
-    found = new.copy()
+    """T (m, m) with which the new shapes go on, new T: in subspaces of equal eigenvalues to the projections of the old ones,
+    column k at ``at[k]``."""
+    turn = np.eye(new.shape[1], dtype=complex)
     for k, column in zip(at, old.T):
         if groups[k].sum() > 1:
-            basis = np.linalg.qr(new[:, groups[k]])[0]
-            projection = basis @ (basis.conj().T @ column)
-            size = float(np.linalg.norm(projection))
-            found[:, k] = projection / size if size > 0.0 else new[:, k]
-    return found
+            factors = np.linalg.lstsq(new[:, groups[k]], column, rcond=None)[0]
+            size = float(np.linalg.norm(new[:, groups[k]] @ factors))
+            if size > 0.0:
+                turn[:, k] = 0.0
+                turn[groups[k], k] = factors / size
+    return turn
 
 
 def _collected(steps: list[tuple[list[int], ComplexArray, ComplexArray, FloatArray]], count: int) -> Branches:

@@ -19,6 +19,7 @@ from flexmbs.model.laws import Ramp
 from flexmbs.results.state import HasState
 from flexmbs.signals.arguments import FloatArray, number_list
 from flexmbs.signals.tracking import Branches, ComplexArray, track
+from flexmbs.studies.compared_shapes import compared_shapes
 from flexmbs.studies.jacobians import AXES, frame_jacobian
 from flexmbs.studies.linearize import Linearization, linearize
 from flexmbs.studies.statics import statics
@@ -227,7 +228,8 @@ def _followed(make: Maker, values: FloatArray, what: str, *, steady: bool) -> tu
         linear.append(found)
     sizes = displacement_sizes(linear[0].state.compiled)[:, None]
     modes = [each.modes for each in linear]
-    tracked: Branches = track([each.eigenvalue for each in modes], [each.shape / sizes for each in modes])
+    compared = compared_shapes(linear, sizes[:, 0])
+    tracked: Branches = track([each.eigenvalue for each in modes], [each.shape / sizes for each in modes], compared)
     branches = ModeBranches(values, tracked.eigenvalue, tracked.shape * sizes, tracked.mac)
     if branches.doubtful:
         k, branch = branches.doubtful[0]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
+import preprocess as pp
 from flexmbs.motions import Rotate, Slide
 
 MASS, I_T, I_P, K, K_TILT = 2.0, 0.05, 0.08, 8e4, 900.0
@@ -144,3 +145,23 @@ def test_what_cannot_be_followed_is_refused() -> None:
         fm.root_locus(lambda k: k, [0.0, 1.0])
     with pytest.raises(fm.InputError, match="modes: must be a whole number from 1"):
         fm.root_locus(oscillator, [0.0, 1.0], modes=0)
+
+
+def test_modes_of_a_part_that_is_reduced_anew_are_followed_by_its_motion() -> None:
+    """A clamped bar becomes higher than wide: the frequencies of one direction grow with its height and cross those of the other,
+    where the elastic coordinates change their order."""
+
+    def bar(height: float) -> fm.Model:
+        body = pp.reduce(
+            pp.box_mesh((0.4, 0.02, height), (4, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0),
+            interfaces={"root": pp.Rigid("x0")}, reference="root", method=pp.CraigBampton(modes=4), estimate=False,
+        )  # fmt: skip
+        model = fm.Model("bar", gravity=(0, 0, 0))
+        model.add(fm.Fixed("clamp", model.ground, model.add(fm.FlexibleBody("bar", data=body))["root"]))
+        return model
+
+    found = fm.root_locus(bar, [0.016, 0.018, 0.021, 0.024])
+    slender, other = found.frequency[:, [0, 2]], found.frequency[:, [1, 3]]
+    assert np.allclose(slender[-1] / slender[0], 1.5, rtol=0.04)  # shear: the second less
+    assert np.allclose(other[-1] / other[0], 1.0, rtol=0.01)
+    assert found.mac.min() > 0.99
