@@ -128,7 +128,8 @@ def _bars(panel: Panel, span: tuple[float, float], width: float) -> str:
 
 
 def _grid(axes: Axes, marks: list[tuple[float, str]]) -> list[str]:
-    bottom, found = axes.height - BOTTOM, []
+    bottom = axes.height - BOTTOM
+    found = [f'<text class="tick end" x="{LEFT - 16}" y="{bottom + 17}">t [s]</text>']
     for value, text in marks:
         y = float(axes.y(np.array(value)))
         found.append(f'<path class="grid" d="M{LEFT} {y:.1f}H{axes.width - RIGHT:g}"/>')

@@ -138,6 +138,7 @@ def _model(solution: SolutionData) -> dict[str, Any]:
     modes = sum(data.nf for data in compiled.data.values())
     table = tomllib.loads(solution.model_text)
     bodies, quiet = solution.model.bodies.items(), quiet_below(solution)
+    lines = [*_planar(solution), *degree_of_freedom_lines(solution.model, modes), *_dependent(solution, modes)]
     return {
         "bodies": [(name, body.kind, mass_of(solution, name), _frames(solution, name)) for name, body in bodies],
         "joints": [_joint_row(solution, name, quiet) for name in solution.joints],
@@ -148,7 +149,7 @@ def _model(solution: SolutionData) -> dict[str, Any]:
         ],
         "drives": [(name, _motion_kind(item), item["joint"]) for name, item in table.get("drives", {}).items()],
         "couplings": [(name, item.kind, item.equation) for name, item in solution.model.couplings.items()],
-        "degrees_of_freedom": [*_planar(solution), *degree_of_freedom_lines(solution.model, modes), *_dependent(solution, modes)],
+        "degrees_of_freedom": [line.replace("= -", "= −") for line in lines],
         "tree": str(topology(solution.model, compiled.topology.coordinates)),
         "calm": bool(solution.run.impacts),
         "limit": ROWS_LISTED,

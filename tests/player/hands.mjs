@@ -1,6 +1,5 @@
 // A page in the hands of a reader: mouse, wheel, keys, touch; and the rules of accessibility: node hands.mjs BROWSER EXECUTABLE PAGE FOLDER
-import fs from "node:fs";
-import { chromium, opened, required, resized, wait } from "./opened.mjs";
+import { brokenRules, chromium, opened, resized, wait } from "./opened.mjs";
 
 await opened(async (page, seen) => {
   seen.live = await page.evaluate(() => {
@@ -91,12 +90,3 @@ await opened(async (page, seen) => {
   await resized(page, 390, 844);
   seen.broken.phone = await brokenRules(page);
 });
-
-// the rules of axe that the page breaks seriously, and where
-async function brokenRules(page) {
-  await page.evaluate(fs.readFileSync(required.resolve("axe-core/axe.min.js"), "utf8"));
-  return page.evaluate(async () => {
-    const { violations } = await window.axe.run(document, { resultTypes: ["violations"] });
-    return violations.filter(({ impact }) => ["serious", "critical"].includes(impact)).map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(" ")).slice(0, 4).join(", ")}`);
-  });
-}

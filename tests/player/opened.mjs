@@ -1,4 +1,5 @@
 // A page in a browser: Chromium without a screen, Firefox on the one of DISPLAY or without. Arguments: BROWSER EXECUTABLE PAGE FOLDER
+import fs from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
@@ -42,4 +43,13 @@ export async function resized(page, width, height) {
     if (!/unknown command/.test(error.message)) throw error;
   });
   await wait(300);
+}
+
+/** The rules of axe that the page breaks seriously, and where. */
+export async function brokenRules(page) {
+  await page.evaluate(fs.readFileSync(required.resolve("axe-core/axe.min.js"), "utf8"));
+  return page.evaluate(async () => {
+    const { violations } = await window.axe.run(document, { resultTypes: ["violations"] });
+    return violations.filter(({ impact }) => ["serious", "critical"].includes(impact)).map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(" ")).slice(0, 4).join(", ")}`);
+  });
 }

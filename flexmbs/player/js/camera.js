@@ -85,6 +85,11 @@ export class Camera {
     this.distance = Math.max(distance, 1e-6);
   }
 
+  /** @returns {string} the same for the same view */
+  get place() {
+    return [this.azimuth, this.elevation, this.distance, ...this.target].join(" ");
+  }
+
   /** @param {number} height of the picture in pixels @returns {number} length of a pixel at the target */
   pixel(height) {
     return (2 * OPENING * this.distance) / Math.max(height, 1);

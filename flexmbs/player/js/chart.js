@@ -110,6 +110,7 @@ export function draw(svg, view, at) {
     svg.append(drawn("path", { class: "grid", d: `M${at.x(t).toFixed(1)} ${CHART.top}V${bottom}` }));
     svg.append(drawn("text", { class: "tick middle", x: at.x(t).toFixed(1), y: bottom + 16 }, numberText(Number(t.toPrecision(12)), 9)));
   }
+  svg.append(drawn("text", { class: "tick end", x: CHART.left - 16, y: bottom + 16 }, "t [s]"));
   if (!panel.bars.length) levels(svg, view, at);
   const inside = drawn("g", { "clip-path": `url(#${clip})` });
   svg.append(inside);

@@ -35,6 +35,7 @@ export class Player {
     this.quality = new Quality();
     this.room = [1, 1]; // of the canvas in the page
     this.level = LEVELS[0];
+    this.fitted = ""; // the view that shows all, until the reader chooses another
     this.frames = 0; // pictures drawn
     this.drawn = -Infinity; // ms, when the last one was
     this.told = -Infinity; // ms, when the time was last written
@@ -160,7 +161,9 @@ export class Player {
 
   resize() {
     this.room = [this.canvas.clientWidth, this.canvas.clientHeight];
-    if (this.size()) this.draw();
+    if (!this.size()) return;
+    if (this.fitted === this.camera.place) this.fit();
+    this.draw();
   }
 
   /** @returns {boolean} whether the size of the canvas was another one */
@@ -233,6 +236,7 @@ export class Player {
   fit() {
     this.camera.aspect = this.canvas.width / Math.max(this.canvas.height, 1);
     this.camera.fit(this.viewer.extent(this.clock.time));
+    this.fitted = this.camera.place;
     this.invalidate();
   }
 
@@ -351,6 +355,7 @@ export class Player {
     placed.forEach(({ name, left, top }, k) => {
       const label = /** @type {HTMLElement} */ (layer.children[k]);
       label.textContent = name;
+      label.classList.toggle("before", left > 0.8); // room for its text
       label.style.left = `${100 * left}%`;
       label.style.top = `${100 * top}%`;
     });
