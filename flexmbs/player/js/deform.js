@@ -20,7 +20,7 @@ export function displace(out, { values, step, count }, factors) {
 
 /** @param {Float32Array} out (nodes, 4) whose last become |u| by the largest @param {number} largest */
 export function sizes(out, largest) {
-  for (let n = 0; n < out.length; n += 4) out[n + 3] = Math.hypot(out[n], out[n + 1], out[n + 2]) / largest;
+  for (let n = 0; n < out.length; n += 4) out[n + 3] = Math.sqrt(out[n] * out[n] + out[n + 1] * out[n + 1] + out[n + 2] * out[n + 2]) / largest; // hypot takes ten times as long
 }
 
 /**
