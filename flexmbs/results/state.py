@@ -213,6 +213,7 @@ def state_about(model: ModelData, at: HasState | None) -> State:
     declaration_report(model).raise_errors()
     compiled, _ = initial_state(model, how=Assemble(elastic=True))
     here = started(compiled, given, given.t, "at")
+    require_same_shapes(compiled, given, "at")
     return settled_state(compiled, given.t, here.q, here.s, here.beta, here.z)
 
 
@@ -231,6 +232,21 @@ def started(joint: Compiled, given: State, t: float = 0.0, key: str = "start") -
     moved = changes(joint, q - given.q, s - given.s)
     contact = given.contact if given.compiled.contacts == joint.contacts else np.zeros((0, 3))
     return InitialState(q, s, work.beta[:-SPARE].copy(), moved, copied(work.motion), eta, z, contact.copy())
+
+
+def require_same_shapes(joint: Compiled, given: State, key: str) -> None:
+    """Raise `InputError` for elastic coordinates of a body that is reduced anew, whose modes are others."""
+    tree = joint.system.tree
+    for b, primary in enumerate(joint.topology.tree):
+        nf, at = int(tree.nf[b]), (int(tree.qf_at[b]), int(tree.sf_at[b]))
+        if not (given.q[at[0] : at[0] + nf].any() or given.s[at[1] : at[1] + nf].any()):
+            continue
+        own, other = joint.data[primary.body], given.compiled.data[primary.body]
+        if own is not other and own.digest != other.digest:
+            raise InputError(
+                f"{key}: body '{joint.whole_of(primary.body)}' is reduced anew since that state, its elastic coordinates are"
+                " of other modes; use a state of this model"
+            )
 
 
 def _with_values(model: ModelData, position: Values, velocity: Values) -> ModelData:

@@ -18,7 +18,7 @@ from flexmbs.integrators.unseen_contacts import unseen_notes
 from flexmbs.model.check import declaration_report
 from flexmbs.model.laws import Constant, TimeLaw
 from flexmbs.model.parts import model_parts
-from flexmbs.results.state import HasState, given_state, started
+from flexmbs.results.state import HasState, given_state, require_same_shapes, started
 from flexmbs.studies.determined_loads import require_determined_loads
 from flexmbs.studies.options import (
     OF_INTEGRATOR,
@@ -137,7 +137,9 @@ def _starting_state(model: Model, start: HasState | None, initial: Assemble | No
     joint, _ = initial_state(model, how=Assemble(elastic=True))
     given = given_state("start", start)
     _warn_of_time(model, given.t)
-    return joint, started(joint, given)
+    found = started(joint, given)
+    require_same_shapes(joint, given, "start")
+    return joint, found
 
 
 def _warn_of_time(model: Model, t: float) -> None:

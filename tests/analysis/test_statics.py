@@ -129,6 +129,26 @@ def test_start_of_another_model_is_rejected() -> None:
         fm.simulate(slider_crank(), t_end=0.1, start=fm.statics(pendulum(0.0)))
 
 
+def test_states_of_bodies_reduced_anew_are_rejected() -> None:
+    """Their elastic coordinates are of other modes; those that are zero mean the same."""
+
+    def bar(E: float) -> fm.Model:
+        body = pp.reduce(
+            pp.box_mesh((0.4, 0.02, 0.02), (4, 1, 1)), pp.Isotropic(E=E, nu=0.3, rho=7850.0), reference="root",
+            interfaces={"root": pp.Rigid("x0")}, method=pp.CraigBampton(modes=2), estimate=False,
+        )  # fmt: skip
+        model = fm.Model("bar")
+        model.add(fm.Fixed("clamp", model.ground, model.add(fm.FlexibleBody("bar", data=body))["root"]))
+        return model
+
+    bent = fm.statics(bar(2e11))
+    with pytest.raises(fm.InputError, match="start: body 'bar' is reduced anew since that state"):
+        fm.simulate(bar(1e11), start=bent, t_end=1e-4, step=1e-5)
+    with pytest.raises(fm.InputError, match="at: body 'bar' is reduced anew since that state"):
+        fm.linearize(bar(1e11), at=bent)
+    assert fm.linearize(bar(1e11), at=fm.state(bar(2e11))).modes.frequency[0] < fm.linearize(bar(2e11)).modes.frequency[0]
+
+
 def test_nothing_can_move() -> None:
     model = fm.Model("post", gravity=(0.0, 0.0, -G))
     post = model.add(fm.RigidBody("post", mass=3.0, inertia=(0.1, 0.1, 0.1)))
