@@ -60,6 +60,19 @@ def test_code_that_needs_what_is_not_there_is_not_saved(
     assert not (tmp_path / "kernel").exists()
 
 
+def test_code_from_the_files_of_numba_is_not_kept_again(tmp_path: Path) -> None:
+    """It has no object file any more, and no names of what it needs."""
+    from flexmbs._jit import c_functions
+
+    layouts = layout(np.zeros(2)), layout(1.0)
+    for _ in range(2):  # compiled, or loaded; loaded
+        made = c_functions.compiled_packed("of_test_again", sine_of_sum.function, layouts, float)  # type: ignore[attr-defined]
+    if not made.cache_hits:
+        pytest.skip("no cache here")
+    machine_code.save(tmp_path / "kernel", made)
+    assert not (tmp_path / "kernel").exists()
+
+
 def test_layouts_have_files_of_their_own(tmp_path: Path) -> None:
     layouts = [
         layout(x) for x in (1, 1.0, np.zeros(2), np.zeros((2, 2)), np.zeros(2, int), (1, 1.0), (1.0, 1), ((1,), 1.0), ((1, 1.0),))

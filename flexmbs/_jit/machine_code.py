@@ -86,8 +86,11 @@ def _loaded(symbol: str, code: bytes) -> Code:
 
 
 def save(file: pathlib.Path | None, made: Any) -> None:
-    """The machine code of a C function of Numba's, where `load` would find all that it needs."""
+    """The machine code of a C function that Numba compiled here, where `load` would find all that it needs. Of one from Numba's
+    own files, which has neither object file nor names any more, nothing is kept: Numba loads it again."""
     with contextlib.suppress(OSError, AttributeError):  # a full disk; another Numba
+        if made.cache_hits:
+            return
         library = made._library
         module = library._final_module
         used = [each.name for each in (*module.functions, *module.global_variables) if each.is_declaration]
