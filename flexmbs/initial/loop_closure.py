@@ -45,7 +45,8 @@ ROUNDS = 20  # of metrics
 CONTRACTING = 0.8  # of the positions' changes from one metric to the next
 DEARER = 1.1  # change of declared coordinates in the metric of the new position
 REFINEMENTS = 20  # in one metric
-SETTLED = 1e-8  # last step of the refinement
+SETTLED = 1e-11  # last step of the refinement
+HALF = 0.5  # of the step before: the refinement converges where costs no longer tell
 SHORTEST = 1 / 16  # of a step of the refinement
 RESTARTS = 16
 FEW = 60  # coordinates; with more of them only two restarts
@@ -253,6 +254,7 @@ class LoopClosure:
         """The same in a given metric M."""
         w = self.declared_values
         root = root_of(self._strain_metric()) if search.free[w.elastic].any() else np.zeros((0, 0))
+        last = np.inf
         for _ in range(REFINEMENTS):
             r, J = _rows(place, search)
             soft = self._soft(w, M, place.H, place.off, place.d, root)
@@ -264,12 +266,14 @@ class LoopClosure:
             part, now, better = min(1.0, LARGEST_STEP / longest), _costs(soft, np.zeros(len(x))), None
             while part >= SHORTEST and better is None:
                 trial = self._closed(self._place(place.d + part * x, place, part * x), search)
-                if _missing(trial, search) <= CLOSED and _lower(_costs(soft, trial.d - place.d), now):
+                costs = _costs(soft, trial.d - place.d)
+                lower = _lower(costs, now) or (longest < HALF * last and not _lower(now, costs))
+                if lower and _missing(trial, search) <= CLOSED:
                     better = trial
                 part *= 0.5
             if better is None:
                 break
-            place = better
+            place, last = better, longest
         return place
 
     def _soft(

@@ -192,3 +192,43 @@ def test_what_has_no_adjoint_is_named():
     run = fm.Run(t_end=0.1, step=0.01, integrator="dormand-prince")
     with pytest.raises(fm.InputError, match="'dormand-prince' has no adjoint"):
         fm.sensitivities(pendulum(), ["bodies.bob.mass"], "last joint hinge.0 position", run=run, method="adjoint")
+
+
+AHEAD = 0.5  # rad, of the pin before the axis of its crank
+
+
+def crank_of(radius, rod, x, speed):
+    """Angle and speed of the crank of a slider at x: rod² = x² + radius² − 2 x radius cos φ, and its rate."""
+    cosine = (x * x + radius * radius - rod * rod) / (2.0 * x * radius)
+    angle = cmath.acos(cosine)
+    return np.array([angle - AHEAD, speed * (radius * cosine - x) / (x * radius * cmath.sin(angle))])
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.filterwarnings("ignore::flexmbs.AssemblyWarning")  # of runs beside, beyond the dead centre
+@pytest.mark.parametrize("integrator", ["generalized-alpha", "dormand-prince"])
+def test_starts_near_singular_positions(seed, integrator):
+    """A slider-crank whose slider is declared near its outer dead centre, by 1/100 to 1/10⁴ of the length: derivatives of the
+    crank that assembly finds, against the complex step of the closed form."""
+    rng = np.random.default_rng(seed)
+    radius, rod, speed = rng.uniform(0.2, 0.5), rng.uniform(0.7, 1.2), -rng.uniform(0.01, 0.1)
+    x = (radius + rod) * (1.0 - 10.0 ** -rng.uniform(2.0, 4.0))
+
+    def machine(radius, rod, x, speed):
+        model = fm.Model("slider-crank", gravity=(0, 0, 0))
+        pin = (radius * np.cos(AHEAD), radius * np.sin(AHEAD), 0)
+        crank = model.add(fm.RigidBody("crank", mass=1.0, inertia=(0.1, 0.1, 0.1), frames={"pin": pin}))
+        block = model.add(fm.PointMass("block", mass=1.0))
+        model.add(fm.Revolute("crank", model.ground, crank, axis="z"))
+        model.add(fm.Prismatic("rail", model.ground, block, axis="x", q0=x, v0=speed))
+        model.add(fm.Distance("rod", crank["pin"], block, length=rod))
+        return model
+
+    at = {"radius": radius, "rod": rod, "x": x, "speed": speed}
+    outputs = ["first joint crank.0 position", "first joint crank.0 velocity"]
+    run = fm.Run(t_end=2e-6, step=1e-6, integrator=integrator)
+    found = fm.sensitivities(machine, at, outputs, run=run, method="tangent")
+    by_complex_steps = [crank_of(*(p + 1e-30j * (i == k) for k, p in enumerate(at.values()))).imag / 1e-30 for i in range(4)]
+    expected = np.array(by_complex_steps).T
+    np.testing.assert_allclose(found.values, crank_of(*at.values()).real, rtol=1e-9)
+    np.testing.assert_allclose(found.gradient, expected, rtol=1e-7, atol=1e-9)

@@ -13,7 +13,8 @@ from flexmbs.studies.fitting.begun import begun, difference
 from flexmbs.studies.fitting.exact import Tangent, concluded_run, everything
 from flexmbs.studies.fitting.runs import Runs, prepared_runs, run_options
 
-PART = 4e-3  # of a parameter's size: steps of differences of runs
+PART, FINER = 4e-3, 0.25  # of a parameter's size: steps of differences of runs, smaller ones near singular positions
+STRAIGHT, LEAST = 1e-4, 1e-5  # change of slopes of positions and velocities from ± step to ± 2 step; the smallest step
 TREE, LOOP = Recipe(bodies=3, forces=3), Recipe(bodies=4, loops=1, drives=1, forces=2, couplings=1)
 RECURSIVE, ABSOLUTE = ("recursive", "joint", "generalized-alpha"), ("multiplier", "absolute", "generalized-alpha")
 EXPLICIT, EMBEDDED = ("recursive", "joint", "dormand-prince"), ("embedding", "joint", "dormand-prince")
@@ -56,6 +57,18 @@ def drawn(model: fm.Model, options: Any, seed: int, most: int) -> Runs:
     return prepared_runs(model, chosen, options, (), evaluate)
 
 
+def of_runs(runs: Runs, name: str, split: int) -> np.ndarray:
+    """Derivative by differences of whole runs, with a step in which slopes of positions and velocities stay the same."""
+    scale = abs(runs.base[name]) or 1.0
+    part, bend = PART, np.inf
+    while bend > STRAIGHT and part > LEAST:
+        values = np.array([evaluate(concluded_run(begun(runs, {name: runs.base[name] + c * part * scale}))) for c in STENCIL])
+        near, far = ((values[k, :split] - values[k + 1, :split]) / (2.0 * STENCIL[k] * part * scale) for k in (0, 2))
+        bend = np.abs(near - far).max() / (np.abs(near).max() + 1e-3 * np.abs(values[:, :split]).max() / scale)
+        found, part = difference(values, part * scale), part * FINER
+    return found
+
+
 def compared(recipe: Recipe, seed: int, how: tuple[str, str, str], most: int) -> Iterator[Compared]:
     """Differences by at most so many parameters. Raises InputError where there is no tangent."""
     model, _ = random_model(recipe, seed)
@@ -69,8 +82,7 @@ def compared(recipe: Recipe, seed: int, how: tuple[str, str, str], most: int) ->
         split = len(groups(solution)[0])
         for k, (name, value) in enumerate(runs.base.items()):
             scale = abs(value) or 1.0
-            values = [evaluate(concluded_run(begun(runs, {name: value + c * PART * scale}))) for c in STENCIL]
-            expected, errors = difference(np.array(values), PART * scale), list[float]()
+            expected, errors = of_runs(runs, name, split), list[float]()
             for part in (slice(0, split), slice(split, None)):
                 size = np.abs(expected[part]).max() + 0.01 * np.abs(evaluate(solution)[part]).max() / scale
                 errors.append(float(np.abs(found[part, k] - expected[part]).max() / size))

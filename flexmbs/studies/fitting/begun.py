@@ -35,6 +35,11 @@ from flexmbs.system.compile import Compiled
 from flexmbs.time_stepping.run import Run
 
 PART, QUICK = 4e-3, 1e-4  # step of a parameter over its size, with four places, and with two for iterations
+FINER, TRIES = 0.25, 8  # factor, and number of steps until those of starts are small enough
+BENT = 0.1  # change of the slope of a start from ± step to ± 2 step, over its size, where it is no slope yet
+STRAIGHT = 1e-4  # the same where it is small enough: the error of D₄ is about its square
+LITTLE = 1e-3  # of values over the size of a parameter: slopes below it count as that large
+LENGTH = 1e-6  # rad, m, and per second: values below it may be round-off
 NEWTON = 1e-13  # tolerance of Newton's method: what it leaves is divided by that step
 
 
@@ -70,12 +75,25 @@ class Variants(NamedTuple):
     """Runs with a parameter changed by ± step, ± 2 step, or by ± step alone, in the order of `STENCIL`."""
 
     name: str
+    scale: float
     step: float
     runs: tuple[Begun, ...]
 
     def slope(self, of: Callable[[Begun], FloatArray]) -> FloatArray:
         """dy/dp of a function of these runs, by their difference."""
         return difference(np.array([of(run) for run in self.runs]), self.step)
+
+    @property
+    def bend(self) -> float:
+        """Largest relative change of the slopes of q, s and the constants of the start from ± step to ± 2 step, or 0."""
+        if len(self.runs) == 2:
+            return 0.0
+        found = [0.0]
+        for values in zip(*((run.start.q, run.start.s, run.compiled.initial_constants) for run in self.runs)):
+            near, far = ((values[k] - values[k + 1]) / (2.0 * STENCIL[k] * self.step) for k in (0, 2))
+            least = LITTLE * (LENGTH + np.abs(values[0]).max(initial=0.0)) / self.scale
+            found.append(float(np.abs(near - far).max(initial=0.0) / (np.abs(near).max(initial=0.0) + least)))
+        return max(found)
 
 
 def difference(values: FloatArray, step: float) -> FloatArray:
@@ -140,23 +158,41 @@ def step_of(run: Run) -> bool:
 def variants(
     runs: Runs, base: Begun, name: str, scale: float, *, quick: bool = False, mapped: Callable[..., Iterable[Any]] = map
 ) -> Variants:  # fmt: skip
-    """Runs beside the base. Raises `InputError` where the model has other coordinates or constraints there, or does not run."""
-    step = (QUICK if quick else PART) * scale
+    """Runs beside the base, with steps in which their starts follow slopes: near a singular position that of assembly changes
+    within a small part of a parameter. Raises `InputError` where the model has other coordinates or constraints there, or does
+    not run."""
+    places = QUICK * scale * STENCIL[:2] if quick else PART * scale * STENCIL
+    best = Variants(name, scale, places[0], _beside(runs, base, name, places, mapped))
+    for k in range(1, TRIES):
+        if best.bend <= STRAIGHT:
+            break
+        finer = places * FINER**k
+        found = Variants(name, scale, finer[0], _beside(runs, base, name, finer, mapped))
+        if 0.5 * best.bend < found.bend < BENT:  # round-off
+            break
+        best = min(best, found, key=lambda each: each.bend)
+    return best
+
+
+def _beside(
+    runs: Runs, base: Begun, name: str, changes: FloatArray, mapped: Callable[..., Iterable[Any]]
+) -> tuple[Begun, ...]:  # fmt: skip
+    """Runs with changes of a parameter. Raises `InputError`."""
     middle = runs.base[name]
 
-    def made(factor: float) -> Begun:
+    def made(change: float) -> Begun:
         try:
-            return begun(runs, {name: middle + factor * step})
+            return begun(runs, {name: middle + change})
         except InputError as error:
             why = str(error).partition("\n")[0]
-            raise InputError(f"{name} = {middle + factor * step:.6g}: {why}; take method='differences'") from None
+            raise InputError(f"{name} = {middle + change:.6g}: {why}; take method='differences'") from None
 
-    found = tuple(mapped(made, STENCIL[:2] if quick else STENCIL))
+    found = tuple(mapped(made, changes.tolist()))
     for run in found:
         here, there = (each.compiled for each in (base, run))
         if _shape(here) != _shape(there) or run.ready.redundant != base.ready.redundant:
             raise InputError(f"{name}: coordinates or constraints of the model depend on it; take method='differences'")
-    return Variants(name, step, found)
+    return found
 
 
 def _shape(compiled: Compiled) -> tuple[Any, ...]:

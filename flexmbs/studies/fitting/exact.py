@@ -34,7 +34,7 @@ from flexmbs.time_stepping.outcome import INTERRUPTED
 METHODS = (GeneralizedAlpha.name, DormandPrince.name)
 NEAR = 1e-6  # of a step: an output time is as good as its end
 FINE = 1e-6  # step of outputs along the slopes of what they are made of, in sizes of parameters
-COMPARED = 5e-4  # step of runs along one direction, over the sizes of parameters
+COMPARED = 5e-4  # step of runs along one direction, over the sizes of parameters where those beside the run have `PART`
 SEED = 1  # of the direction of this comparison
 
 
@@ -142,7 +142,8 @@ class Tangent:
         """The outputs of the run with this solution, and their derivatives."""
         middle = seen.of(solution)
         columns = [
-            _concluded(seen, middle, values, each.step) for each, values in zip(self.beside, self._seen(solution, seen.of))
+            _concluded(seen, middle, values, each.step, FINE * each.scale)
+            for each, values in zip(self.beside, self._seen(solution, seen.of))
         ]  # fmt: skip
         return Exact(seen.outputs(middle), *(np.array(part).T for part in zip(*columns)))
 
@@ -162,18 +163,23 @@ class Tangent:
                 values.append(of(beside(solution, run.compiled, changes)))
             yield np.array(values)
 
+    @property
+    def compared(self) -> float:
+        """Step of runs along one direction, over the sizes of parameters."""
+        return COMPARED * min(each.step / (PART * each.scale) for each in self.beside)
+
     def along(self, solution: Solution, seen: Observed, workers: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """One direction (m,) of all parameters, the derivative along it by differences of four runs (n,), and its error (n,)."""
         signs = np.random.default_rng(SEED).choice([-1.0, 1.0], len(self.beside))
-        sizes = np.array([each.step for each in self.beside]) / PART * signs / math.sqrt(len(self.beside))
+        sizes = np.array([each.scale for each in self.beside]) * signs / math.sqrt(len(self.beside))
 
         def run(c: float) -> FloatArray:
-            moved = {each.name: self.runs.base[each.name] + c * COMPARED * size for each, size in zip(self.beside, sizes)}
+            moved = {each.name: self.runs.base[each.name] + c * self.compared * size for each, size in zip(self.beside, sizes)}
             return seen.of(concluded_run(begun(self.runs, moved)))
 
         with ThreadPoolExecutor(workers) as pool:
             values = np.array(list(pool.map(run, STENCIL)))
-        derivative, error, _ = _concluded(seen, seen.of(solution), values, COMPARED)
+        derivative, error, _ = _concluded(seen, seen.of(solution), values, self.compared, FINE)
         return sizes, derivative, error
 
 
@@ -186,15 +192,14 @@ def concluded_run(run: Begun) -> Solution:
 
 
 def _concluded(
-    seen: Observed, middle: FloatArray, values: FloatArray, step: float
+    seen: Observed, middle: FloatArray, values: FloatArray, step: float, fine: float
 ) -> tuple[FloatArray, FloatArray, np.ndarray]:  # fmt: skip
     """Derivatives of outputs, their errors, and whether there is a kink, from what is seen (4, n) at `STENCIL` times a step.
 
-    The outputs are differenced along the slope of what is seen, with a step of their own, `FINE`.
+    The outputs are differenced along the slope of what is seen, with a step of their own, ``fine``.
     """
     slope, slope_error, kink = _differentiated(values, middle, step)
     slope = np.where(kink & seen.single, math.nan, slope)
-    fine = FINE / PART * step
     here = seen.outputs(middle)
     around = np.array([seen.outputs(middle + c * fine * slope) for c in STENCIL])
     found, error, bent = _differentiated(around, here, fine)

@@ -10,7 +10,7 @@ from flexmbs.signals.arguments import FloatArray
 from flexmbs.studies.fitting.adjoint import adjoint_derivative
 from flexmbs.studies.fitting.along import STENCIL
 from flexmbs.studies.fitting.derivatives import NOISY, QUICK, Gradient, jacobian, noise_of
-from flexmbs.studies.fitting.exact import COMPARED, Tangent, channels
+from flexmbs.studies.fitting.exact import Tangent, channels
 from flexmbs.studies.fitting.runs import Runs, Values
 from flexmbs.studies.outputs import Output
 
@@ -60,7 +60,7 @@ def exact_gradient(
     allowed = SAME * (np.abs(found.derivative) @ np.abs(direction)) + NOTHING * np.abs(found.values)
     wrong = (apart > allowed + doubt) & ~found.kink.any(axis=1)
     if wrong.any():  # of outputs that are round-off, say
-        wrong &= apart > allowed + doubt + NOISY * noise_of(runs, runs.base, runs(runs.base)) / COMPARED
+        wrong &= apart > allowed + doubt + NOISY * noise_of(runs, runs.base, runs(runs.base)) / tangent.compared
     if wrong.any():
         i = int(np.argmax(wrong))
         raise SolverError(
