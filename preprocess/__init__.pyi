@@ -8,6 +8,7 @@ from .body.reference import AttachedNode as AttachedNode
 from .body.reference import Chord as Chord
 from .body.reference import MeanAxes as MeanAxes
 from .body.reference import PrincipalAxes as PrincipalAxes
+from .body.shape_derivatives import shape_derivatives as shape_derivatives
 from .body.stress import Stress as Stress
 from .elements.formulation import Formulation as Formulation
 from .fe.assembly import assemble as assemble

@@ -1,12 +1,13 @@
 """Bodies of one part with other materials and nodes whose modal coordinates mean the same, and the derivatives of their arrays.
 
-    fixed shapes:  K_ff(p) = Φᵀ K(p) Φ,  Z(p) = Wᵀ m(p) W,  W = [1 | x(p) | Φ]   with the shapes Φ of a base body,
+    fixed shapes:  K_ff(p) = Φᵀ K(p) Φ,  Z(p) = Wᵀ m(p) W,  W = [1 | x(p) | Φ]   with the shapes Φ of a base body, or Φ + δp Φ',
     own modes:     φ(p) T(p),  T(p) = argmin ‖φ(p) T − Φ‖,  K_ff → Tᵀ K_ff T, …
 
 A reduction anew chooses its modes anew: their signs, their order and, where frequencies coincide, their directions. The first
 body has the shapes of the base: it needs no factorization, and is less accurate the further p is from the base. The second one is
 the reduction anew in the modal coordinates that are nearest to the base's: the same body. Both are smooth functions of p, so that
-differences of bodies give the derivatives of all arrays, of the second one those by the eigenvectors too.
+differences of bodies give the derivatives of all arrays, of the second one those by the eigenvectors too, as of the first one
+with the Φ' of `preprocess.body.shape_derivatives`.
 
 Sources: Nelson, AIAA Journal 14 (1976) 1201 (derivatives of eigenvectors); Friswell, J. Vib. Acoust. 118 (1996) 390 (of repeated
 frequencies).
@@ -29,10 +30,10 @@ from preprocess.body.shape_integrals import shape_integrals
 from preprocess.body.stress import stress_rotation
 from preprocess.fe.assembly import assemble
 from preprocess.fe.element_groups import Materials
-from preprocess.fe.interfaces import BoundInterface, Interface, bind_interfaces
+from preprocess.fe.interfaces import BoundInterface, Interface, bind_interfaces, interface_index
 from preprocess.fe.model import FEModel
 from preprocess.fe.nodal_stress import elasticity, nodal_stress, stress_rows
-from preprocess.inputs.arguments import instance
+from preprocess.inputs.arguments import floats, instance
 from preprocess.mesh.mesh import Mesh
 
 ALIKE = 0.5  # smallest singular value of T over the largest, below which the shapes are others
@@ -59,7 +60,7 @@ def aligned(body: FlexibleBodyData, base: FlexibleBodyData) -> FlexibleBodyData:
     >>> abs(other.K_ff / base.K_ff[0, 0] - [[1, 0], [0, 1]]).max().round(6).item()  # the stiffness does not depend on ρ
     0.0
     """
-    own, shapes = (_surface(each, "body" if each is body else "base").phi for each in (body, base))
+    own, shapes = (surface_of(each, "body" if each is body else "base").phi for each in (body, base))
     if own.shape != shapes.shape:
         raise InputError(
             f"body: has {own.shape[2]} modes at {own.shape[0]} nodes, the base {shapes.shape[2]} at {shapes.shape[0]}; reduce "
@@ -97,14 +98,17 @@ def transformed(body: FlexibleBodyData, T: FloatArray) -> FlexibleBodyData:
 
 
 def with_shapes(
-    base: FlexibleBodyData, mesh: Mesh, part: Mesh, material: Materials, *, interfaces: Mapping[str, Interface]
+    base: FlexibleBodyData, mesh: Mesh, part: Mesh, material: Materials, *, interfaces: Mapping[str, Interface],
+    reference: str | None = None, change: FloatArray | None = None,
 ) -> FlexibleBodyData:  # fmt: skip
-    """A body of a part like that of a base, with other materials or nodes, but with the base's shapes and body frame.
+    """A body of a part like that of a base, with other materials or nodes, but with the base's shapes.
 
     base: the body, with its surface.  mesh: that of the base.  part: the mesh with other nodes, or the same one.  material: of
-    the part.  interfaces: as of the base.
-    No factorization is needed. Ratios of damping are those of the base's modes, ``D_kk = 2 ζ_k √(K_kk m_kk)``; there is no
-    geometric stiffness and no static correction of stress. Raises `InputError` for other nodes or interfaces.
+    the part.  interfaces: as of the base.  reference: the interface that carries the body frame; by default the frame stays where
+    the base has it.  change (N, 3, nf): of the shapes, in the base's axes, see `shape_derivatives`.
+    No factorization is needed. Ratios of damping are those of the base's modes, ``D = m V diag(2 ζ_k ω_k) Vᵀ m`` with the modes V
+    of K_ff and m; there is no geometric stiffness and no static correction of stress. Raises `InputError` for other nodes or
+    interfaces.
 
     Examples
     --------
@@ -117,29 +121,42 @@ def with_shapes(
     """
     instance(mesh, Mesh, "mesh", "the mesh of the base")
     instance(part, Mesh, "part", "a mesh")
-    surface = _surface(base, "base")
+    surface = surface_of(base, "base")
     for key, each in (("mesh", mesh), ("part", part)):
         if len(each.nodes) != len(surface.nodes):
             raise InputError(
                 f"{key}: has {len(each.nodes)} nodes, the base {len(surface.nodes)}; move the nodes of its mesh only"
             )
-    origin, axes = _pose(surface.nodes, mesh.nodes)
+    origin, axes = mesh_axes(surface.nodes, mesh.nodes)
+    phi = surface.phi if change is None else surface.phi + _change(change, surface.phi.shape)
+    u = np.einsum("ab,nbk->nak", axes, phi)
     fe = assemble(part, material)
     bound = bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles)
     if {each.name for each in bound} != set(base.frames):
         raise InputError(f"interfaces: {', '.join(sorted(each.name for each in bound))} are not those of the base")
-    shapes = np.einsum("ab,nbk->nak", axes, surface.phi).reshape(-1, base.nf)
+    if reference is not None:
+        carrier = bound[interface_index(reference, [each.name for each in bound], "reference")]
+        origin, axes = carrier.position, carrier.axes
+    shapes, phi = u.reshape(-1, base.nf), np.einsum("ba,nbk->nak", axes, u)
     x = (fe.nodes - origin) @ axes
-    integrals = shape_integrals(fe.m, x, surface.phi)
+    integrals = shape_integrals(fe.m, x, phi)
     K = shapes.T @ fe.stiffness_product(shapes)
     K, m = 0.5 * (K + K.T), integrals.SS[0, 0] + integrals.SS[1, 1] + integrals.SS[2, 2]
-    D = np.diag(2.0 * base.modes.damping * np.sqrt(np.diag(K) * np.diag(m)))
+    omega2, V = scipy.linalg.eigh(K, 0.5 * (m + m.T))
+    D = (m @ V) @ np.diag(2.0 * base.modes.damping * np.sqrt(np.maximum(omega2, 0.0))) @ (m @ V).T
     return FlexibleBodyData(
         base.name, **integrals._asdict(), K_ff=K, D_ff=D,
         frames={each.name: _frame(each, shapes, origin, axes) for each in bound},
-        modes=mode_table(K, D, m, integrals.S_bar, integrals.xS), surface=dataclasses.replace(surface, nodes=x),
+        modes=mode_table(K, D, m, integrals.S_bar, integrals.xS), surface=dataclasses.replace(surface, nodes=x, phi=phi),
         provenance={"shapes": f"those of {base.name}"}, stress=_stress(base.stress, fe, shapes, axes),
     )  # fmt: skip
+
+
+def _change(given: FloatArray, shape: tuple[int, ...]) -> FloatArray:
+    found = floats(given, "change")
+    if found.shape != shape:
+        raise InputError(f"change: has the shape {found.shape}, the shapes of the base {shape}; take that of shape_derivatives")
+    return found
 
 
 class BodyDerivatives(NamedTuple):
@@ -185,27 +202,27 @@ def body_derivatives(
         step = STEP * (scales.get(name) or abs(value) or 1.0)
         bodies = [make(**{**at, name: value + c * step}) for c in PLACES]
         stress = None if any(each.stress is None for each in bodies) else [each.stress.modes for each in bodies]  # type: ignore[union-attr]
-        arrays = {key: _slope([getattr(each, key) for each in bodies], step) for key in BodyDerivatives._fields[:-1]}
+        arrays = {key: slope_of([getattr(each, key) for each in bodies], step) for key in BodyDerivatives._fields[:-1]}
         found[name] = BodyDerivatives(
             **arrays | {"mass": float(arrays["mass"])},  # type: ignore[arg-type]
-            stress=None if stress is None else _slope([np.asarray(each, float) for each in stress], step),
+            stress=None if stress is None else slope_of([np.asarray(each, float) for each in stress], step),
         )
     return found
 
 
-def _slope(values: list[FloatArray], step: float) -> FloatArray:
+def slope_of(values: list[FloatArray], step: float) -> FloatArray:
     near, far = ((np.asarray(values[k]) - np.asarray(values[k + 1])) / (2.0 * PLACES[k] * step) for k in (0, 2))
     return np.asarray((4.0 * near - far) / 3.0)
 
 
-def _surface(body: FlexibleBodyData, key: str) -> Surface:
+def surface_of(body: FlexibleBodyData, key: str) -> Surface:
     instance(body, FlexibleBodyData, key, "a flexible body, of reduce")
     if body.surface is None:
         raise InputError(f"{key}: has no surface with the shapes at its nodes; take the body of reduce")
     return body.surface
 
 
-def _pose(own: FloatArray, nodes: FloatArray) -> tuple[FloatArray, FloatArray]:
+def mesh_axes(own: FloatArray, nodes: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Origin and axes of a body frame in mesh axes: nodes = own · axesᵀ + origin. Raises `InputError` for other nodes."""
     centre, middle = own.mean(axis=0), nodes.mean(axis=0)
     axes = scipy.linalg.orthogonal_procrustes(own - centre, nodes - middle)[0].T
