@@ -291,3 +291,18 @@ def test_controller_that_is_too_weak_for_its_reference() -> None:
         else:
             with pytest.raises(fm.SolverError, match="no equilibrium found"):
                 fm.statics(model)
+
+
+def test_a_run_of_a_microsecond_from_an_equilibrium() -> None:
+    """Of a flexible bar on a spring: as few steps as any run with default outputs, and nothing moves."""
+    mesh, ends = pp.box_mesh((0.4, 0.02, 0.02), (6, 1, 1)), {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
+    steel = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    model = fm.Model("bar")
+    bar = model.add(fm.FlexibleBody("bar", data=pp.reduce(mesh, steel, interfaces=ends, reference="root", estimate=False)))
+    hinge = model.add(fm.Revolute("hinge", model.ground, bar["root"], axis="y"))
+    model.add(fm.JointSpring("spring", hinge, k=50.0))
+    rest = fm.statics(model)
+    solution = fm.simulate(model, start=rest, t_end=1e-6)
+    assert solution.t[-1] == 1e-6
+    assert solution.statistics["steps"] <= 100
+    np.testing.assert_allclose(solution.q, np.broadcast_to(solution.q[0], solution.q.shape), rtol=0, atol=1e-9)
