@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from preprocess.mesh.mesh import Mesh
 
 OWN = "flexmbs"
+PIECES = "accuracy: pieces, "
 HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
@@ -63,9 +64,14 @@ def _inspect_pieces(data: DividedBodyData, as_json: bool) -> int:
 
 
 def described_pieces(data: DividedBodyData) -> str:
-    """A divided body in lines of text, piece by piece."""
+    """A divided body in lines of text, its errors and piece by piece."""
     head = f"{data.name}: {data.mass:.6g} kg in {len(data.pieces)} pieces; frames {', '.join(data.frames)}"
-    return "\n".join([head, *map(described, data.pieces)])
+    whats = {"frequencies": "frequencies, held at the reference", "compliance": "static displacements of the interfaces"}
+    errors = [
+        f"{text} {data.provenance[key]:.2g}" for what, text in whats.items() if (key := f"{PIECES}{what}") in data.provenance
+    ]
+    together = [f"largest relative errors of the pieces together, against the whole part: {', '.join(errors)}"] if errors else []
+    return "\n".join([head, *together, *map(described, data.pieces)])
 
 
 def _inspect_body(data: FlexibleBodyData, as_json: bool) -> int:

@@ -10,6 +10,7 @@ import flexmbs as fm
 import preprocess as pp
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.divided import DividedBodyData
+from preprocess.__main__ import main
 
 STEEL = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
 ENDS = {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
@@ -204,7 +205,7 @@ def strip(more: str = "") -> str:
     return DECK.format(grids="\n".join(grids), shells="\n".join(quads), last="21,22", more=more)
 
 
-def test_a_deck_with_spiders_is_divided(tmp_path: Path) -> None:
+def test_a_deck_with_spiders_is_divided(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "strip.bdf").write_text(strip())
     mesh = pp.read_mesh(tmp_path / "strip.bdf", unit="m", structural=True)
     pieces = pp.divide(mesh, pieces=2)
@@ -216,6 +217,11 @@ def test_a_deck_with_spiders_is_divided(tmp_path: Path) -> None:
     loads, frequency, error = errors(body)
     assert max(map(abs, loads.values())) < 1e-4
     assert np.abs(error).max() < 0.02
+    body.save(tmp_path / "strip.h5")
+    with pytest.raises(SystemExit) as end:
+        main(["inspect", str(tmp_path / "strip.h5")])
+    assert end.value.code == 0
+    assert "largest relative errors of the pieces together, against the whole part: frequencies, held" in capsys.readouterr().out
     whole = pp.reduce(mesh, interfaces=ends, reference="root", method=pp.CraigBampton(modes=6), name="bar")
     assert frequency[:3] == pytest.approx(fm.linearize(cantilever(whole)).modes.frequency[:3], rel=2e-3)
 
