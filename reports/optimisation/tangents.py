@@ -18,7 +18,7 @@ from typing import Any
 HERE = Path(__file__).parent
 FOUND = HERE / "tangents.json"
 sys.path.insert(0, str(HERE.parents[1] / "tests" / "contract"))
-from random_tangents import ABSOLUTE, EMBEDDED, EXPLICIT, LOOP, RECURSIVE, TREE, compared  # noqa: E402
+from random_tangents import ABSOLUTE, EMBEDDED, EXPLICIT, LOOP, RECURSIVE, TREE, compared, require_smooth  # noqa: E402
 
 from flexmbs.errors import InputError, SolverError  # noqa: E402
 
@@ -28,12 +28,16 @@ ALLOWED = {"tree": [how for how in WAYS if how != " ".join(EMBEDDED)], "loop": l
 CASES = [(recipe, seed, ways[seed % len(ways)]) for seed in range(10) for recipe, ways in ALLOWED.items()]  # 20 models
 
 
+APART = 1e-5  # relative, of motion: what the function for users is asked to refuse
+
+
 def examined(case: tuple[str, int, str]) -> dict[str, Any]:
     """The errors of one model, or why it has no tangent."""
     recipe, seed, how = case
     found: dict[str, Any] = {"model": f"{recipe} {seed}", "how": how}
     try:
         rows = list(compared(RECIPES[recipe], seed, WAYS[how], sys.maxsize))
+        require_smooth(RECIPES[recipe], seed, WAYS[how], [row.parameter for row in rows if row.motion > APART])
     except (InputError, SolverError) as error:
         return found | {"refused": str(error)}
     return found | {"rows": [list(row) for row in rows]}

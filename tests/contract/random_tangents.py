@@ -87,3 +87,16 @@ def compared(recipe: Recipe, seed: int, how: tuple[str, str, str], most: int) ->
                 size = np.abs(expected[part]).max() + 0.01 * np.abs(evaluate(solution)[part]).max() / scale
                 errors.append(float(np.abs(found[part, k] - expected[part]).max() / size))
             yield Compared(name, *errors)
+
+
+def require_smooth(recipe: Recipe, seed: int, how: tuple[str, str, str], parameters: list[str]) -> None:
+    """Raises SolverError where `fm.sensitivities` refuses tangents by some parameters: of runs with jumps of forces, say."""
+    if not parameters:
+        return
+    model, _ = random_model(recipe, seed)
+    run = fm.Run(t_end=0.02, step=1e-3, formalism=how[0], coordinates=how[1], integrator=how[2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fm.sensitivities(
+            model, parameters, {"q": lambda solution: float(solution.q[-1] @ solution.q[-1])}, run=run, method="tangent"
+        )
