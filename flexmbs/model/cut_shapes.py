@@ -1,7 +1,5 @@
 """Local displacements of the cut of a divided body, which its two pieces have in common."""
 
-from typing import Any
-
 from flexmbs.model.constraint_class import ConstraintClass
 from flexmbs.model.couplings import Coupling, Term
 
@@ -18,20 +16,15 @@ class CutShape(Coupling):
         The pieces, with the factors of their elastic coordinates.
     """
 
-    of: Any
+    of: tuple[Elastic, ...]
 
     @property
     def terms(self) -> tuple[Term, ...]:
         return ()  # no coordinates of joints
 
     @property
-    def elastic(self) -> tuple[Elastic, ...]:
-        """The pieces, with the factors of their elastic coordinates."""
-        return tuple(self.of)
-
-    @property
     def equation(self) -> str:
-        return " = ".join(f"displacement of {name}" for name, _ in self.elastic)
+        return " = ".join(f"displacement of {name}" for name, _ in self.of)
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
         return (ConstraintClass(1, scleronomic=True, active=False),)

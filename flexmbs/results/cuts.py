@@ -1,9 +1,10 @@
-"""Whether the two sides of the averaged cuts of divided bodies fit.
+"""Whether the two sides of the cuts of divided bodies fit, unless they are rigid.
 
 At a cut the frames of both pieces are welded, for which they move with their mean over the nodes. What each node does beyond its
-frame, w_n = φ_n q − (φ_f + ψ_f × (x_n − x_f)) q, is free on either side. In slender parts it is the same on both; the warping of
-thin walls and the bending of wide plates would be transmitted, so that the part is too soft. The largest difference of both sides
-is compared with the largest displacement of the body.
+frame, w_n = φ_n q − (φ_f + ψ_f × (x_n − x_f)) q, is free on either side of an averaged cut; of a full one its mean by the force
+patterns is the same. In slender parts w is the same on both sides; the warping of thin walls and the bending of wide plates would
+be transmitted, so that the part is too soft where it is not. The largest difference of both sides is compared with the largest
+displacement of the body.
 """
 
 from __future__ import annotations

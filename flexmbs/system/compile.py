@@ -73,7 +73,7 @@ class Compiled:
         """The declared item of a constraint: the joint, drive or coupling, of a weld of pieces their body."""
         if any(constraint in items for items in (self.declared.joints, self.declared.couplings, self.declared.drives)):
             return constraint
-        return next((body for body in self.pieces if constraint.startswith(f"{body} ")), constraint)
+        return max((body for body in self.pieces if constraint.startswith(f"{body} ")), key=len, default=constraint)
 
     def modes_at(self, body: str) -> tuple[int, ...]:
         """Number of the first elastic coordinate of each piece of a declared body among all of the body."""
@@ -324,7 +324,7 @@ def _elimination(
     for k, coupling in enumerate(model.couplings.values()):
         joints = [model.joints[use.joint] for use in coupling.coordinates(model.joints)]
         ends = [end.body for joint in joints for end in (joint.parent, joint.child)]
-        ends += [body for body, _ in coupling.elastic] if isinstance(coupling, CutShape) else []
+        ends += [body for body, _ in coupling.of] if isinstance(coupling, CutShape) else []
         moving = paths[couplers.path[k] : couplers.path_end[k]]
         pairs += [(i, nb + ncut + k) for i in moving]
         after[nb + ncut + k] = {*moving, *_between(shape, real, ends, tree_node)}

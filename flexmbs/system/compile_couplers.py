@@ -32,7 +32,7 @@ def compile_couplers(
             terms.append((k, place.body, place.cut, *place.coordinate(item, use.coordinate)))
             factors.append(term.factor)
             moving.update(paths[cuts.path[place.cut] : cuts.path_end[place.cut]] if place.cut >= 0 else [place.body])
-        for piece, values in coupling.elastic if isinstance(coupling, CutShape) else ():
+        for piece, values in coupling.of if isinstance(coupling, CutShape) else ():
             i = shape.bodies.index(piece)
             nq = int(tree.qf_at[i] - tree.q_at[i])
             own = [(k, i, -1, int(tree.nv[i]) + j, nq + j) for j, value in enumerate(values) if value]

@@ -116,8 +116,6 @@ def reduce(
     steps = Steps(progress)
     steps("assemble", 0.0)
     fe = model_of(part, material)
-    if fe.held:
-        raise InputError("part: was assembled with held=True; a body must be free to move: assemble it without")
     return body_of(fe, bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms), how, steps)
 
 
@@ -300,11 +298,13 @@ def _factor_facts(statics: InterfaceStatics, keep: str | os.PathLike[str] | None
 
 
 def model_of(part: Mesh | FEModel, material: Materials | None) -> FEModel:
-    """The finite-element model of a part: assembled from a mesh, or the given one. Raises InputError."""
+    """The finite-element model of a part, free to move: assembled from a mesh, or the given one. Raises InputError."""
     instance(part, (Mesh, FEModel), "part", "a Mesh or an FEModel, see read_mesh and assemble")
     if isinstance(part, FEModel):
         if material is not None:
             raise InputError("material: given together with matrices, which include it; omit it")
+        if part.held:
+            raise InputError("part: was assembled with held=True; a body must be free to move: assemble it without")
         return part
     return assemble(part, material)
 

@@ -104,7 +104,7 @@ def reduce_divided(
     whole = _Whole(plan, interfaces)
     known: list[Piece | None] = [None] * len(plan)
     if cuts == FULL and len(plan) > 1:
-        statics = [InterfaceStatics(each.fe, own) for each, own in zip(plan, bound)]
+        statics = [_located(each.fe, InterfaceStatics, each.fe, own) for each, own in zip(plan, bound)]
         found = cut_patterns(whole.statics, whole.undivided, statics, _cuts(plan))
         known = [Piece(*pair) for pair in zip(statics, found)]
     bodies = [
@@ -211,9 +211,8 @@ def _plan(models: Sequence[FEModel], interfaces: Mapping[str, Interface], refere
     if len(queue) < len(models):
         raise InputError(f"pieces: {models[min(set(range(len(models))) - set(queue))].source} is not connected to the others")
     for k in queue:
-        lone = [
-            cut for cut in models[k].node_sets if cut.startswith(CUT) and cut not in {name for name, _ in _neighbours(models, k)}
-        ]
+        known = {cut for cut, _ in _neighbours(models, k)}
+        lone = [cut for cut in models[k].node_sets if cut.startswith(CUT) and cut not in known]
         if lone:
             raise InputError(f"pieces: {models[k].source}: no other has its {lone[0]}; give all pieces of the part")
     own = {k: {name: each for name, each in interfaces.items() if places[name] == k} for k in queue}

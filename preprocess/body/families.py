@@ -86,7 +86,8 @@ def transformed(body: FlexibleBodyData, T: FloatArray) -> FlexibleBodyData:
     return dataclasses.replace(
         body, K_ff=K, D_ff=D, SS=SS, S_bar=S_bar, xS=xS, modes=mode_table(K, D, SS[0, 0] + SS[1, 1] + SS[2, 2], S_bar, xS),
         frames={
-            name: dataclasses.replace(frame, phi=frame.phi @ T, psi=frame.psi @ T) for name, frame in body.frames.items()
+            name: dataclasses.replace(frame, phi=frame.phi @ T, psi=frame.psi @ T, local=frame.local @ T)
+            for name, frame in body.frames.items()
         },
         surface=None if surface is None else dataclasses.replace(surface, phi=surface.phi @ T),
         geometric=None if geometric is None else GeometricStiffness(

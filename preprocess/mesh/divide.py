@@ -143,8 +143,13 @@ def _pieces(mesh: Mesh, number: Indices, count: int) -> tuple[Mesh, ...]:
         raise InputError(f"divide: piece {int(empty[0]) + 1} has no element; use fewer pieces or a finer mesh")
     cuts = [cut for shared in _shared(owned) for cut in _regions(mesh, of_block, shared)]
     links = shared_out(mesh, owned, {f"{CONNECTION}{name}": each for name, each in mesh.declared.connections.items()})
-    masses = shared_out(mesh, owned, {f"mass {n}": each for n, each in enumerate(mesh.declared.masses)})
+    masses = shared_out(mesh, owned, {_mass(n, each): each for n, each in enumerate(mesh.declared.masses)})
     return tuple(_piece(mesh, of_block, k, np.flatnonzero(owned[k]), cuts, (links, masses)) for k in range(count))
+
+
+def _mass(number: int, given: Mapping[str, Any]) -> str:
+    """Name of a mass of the file."""
+    return f"mass {number + 1} at node {given['node']}"
 
 
 def _shared(owned: NDArray[np.bool_]) -> list[Cut]:
@@ -214,7 +219,7 @@ def _declared(mesh: Mesh, regions: Mapping[str, Indices], k: int, places: tuple[
     """The declarations of a file for the element sets that piece k has, its connections and masses."""
     links, masses = places
     connections = {name: each for name, each in mesh.declared.connections.items() if links[f"{CONNECTION}{name}"] == k}
-    own = [each for n, each in enumerate(mesh.declared.masses) if masses[f"mass {n}"] == k]
+    own = [each for n, each in enumerate(mesh.declared.masses) if masses[_mass(n, each)] == k]
     gone = mesh.element_sets.keys() - regions.keys()
     sections, materials = (
         {name: given for name, given in items.items() if name not in gone}

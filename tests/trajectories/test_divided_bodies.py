@@ -158,3 +158,14 @@ def test_a_file_of_pieces_is_checked(tmp_path: Path) -> None:
     lone.save(tmp_path / "lone.h5")
     with pytest.raises(InputError, match="format: is 'flexmbs-flexible-body/1'; a divided body has"):
         DividedBodyData.load(tmp_path / "lone.h5")
+
+
+def test_welds_belong_to_their_body_where_its_name_begins_with_that_of_another() -> None:
+    model = fm.Model("two")
+    for name in ("boom", "boom 2"):
+        body = model.add(fm.FlexibleBody(name, data=BOOM))
+        model.add(fm.Revolute(f"hinge of {name}", model.ground, body["root"], axis="y"))
+    compiled = fm.state(model).compiled
+    assert [compiled.owner_of(each) for each in ("boom cut 1", "boom 2 cut 1", "hinge of boom 2")] == [
+        "boom", "boom 2", "hinge of boom 2",
+    ]  # fmt: skip

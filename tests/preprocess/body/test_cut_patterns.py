@@ -1,5 +1,6 @@
 """Full cuts of divided bodies: thin-walled and open sections of solids, shells and beams against the part without cuts."""
 
+import dataclasses
 import re
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import preprocess as pp
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.divided import DividedBodyData
 from preprocess.__main__ import main
+from preprocess.body.families import transformed
 
 STEEL = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
 ENDS = {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
@@ -231,6 +233,7 @@ def test_a_deck_with_spiders_is_divided(tmp_path: Path, capsys: pytest.CaptureFi
     [
         ("RBE2,504,3,123,19", "connections.RBE2 504: its nodes are in pieces 1, 2, or on a cut; it has to be in one piece"),
         ("RBE2,504,11,123,13", "connections.RBE2 504: its nodes are in pieces 1, 2, or on a cut"),
+        ("CONM2,504,11,,0.1", "mass 2 at node 11: its nodes are in pieces 1, 2, or on a cut"),
     ],
 )
 def test_connections_across_a_cut_are_refused(card: str, message: str, tmp_path: Path) -> None:
@@ -258,3 +261,17 @@ pieces = 2
     body = pp.read_part(tmp_path / "part.toml").body()
     assert body.mass == pytest.approx(1.0 * 0.1 * 0.004 * 7850 + 0.75)
     assert max(map(abs, errors(body)[0].values())) < 1e-4
+
+
+def test_held_parts_are_refused() -> None:
+    pieces = models("channel of shells", 2)
+    pieces[1] = dataclasses.replace(pieces[1], held=True)
+    with pytest.raises(InputError, match=r"^part: was assembled with held=True; a body must be free to move"):
+        pp.reduce_divided(pieces, **OPTIONS)
+
+
+def test_other_modal_coordinates_keep_the_local_displacements() -> None:
+    """A = pᵀΦ of q = T q' is A T."""
+    piece = pp.reduce_divided(models("channel of shells", 2), stress=None, **OPTIONS).pieces[0]
+    T = np.random.default_rng(3).normal(size=(piece.nf, piece.nf))
+    assert np.array_equal(transformed(piece, T).frames["cut 1"].local, piece.frames["cut 1"].local @ T)
