@@ -46,13 +46,14 @@ _KEPT_FOLDERS = 4
 def _source_digest() -> str:
     """Digest of all kernel sources and of the compiler's version."""
     digest = hashlib.sha256(importlib.metadata.version("numba").encode())
-    root = pathlib.Path(__file__).resolve().parents[2]
-    for package in PACKAGES:
-        for path in sorted((root / package).rglob("*.py")):
-            text = path.read_bytes()
-            if any(mark in text for mark in _MARKS) or path.parent.name == "_jit":
-                digest.update(str(path.relative_to(root)).encode())
-                digest.update(text)
+    root = str(pathlib.Path(__file__).resolve().parents[2])
+    folders = (each for package in PACKAGES for each in os.walk(os.path.join(root, package)))  # half the time of pathlib's
+    for path in sorted(os.path.join(folder, name) for folder, _, names in folders for name in names if name.endswith(".py")):
+        with open(path, "rb", buffering=0) as file:
+            text = file.read()
+        if any(mark in text for mark in _MARKS) or os.path.basename(os.path.dirname(path)) == "_jit":
+            digest.update(os.path.relpath(path, root).encode())
+            digest.update(text)
     return digest.hexdigest()[:16]
 
 

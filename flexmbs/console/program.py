@@ -126,6 +126,7 @@ def _flush(name: str) -> None:
 def run(app: typer.Typer, name: str, arguments: list[str] | None) -> None:
     """Run a command line and exit with its code."""
     gc.set_threshold(COLLECT)
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # to look for them takes longer than to validate a model
     interrupts.received.clear()
     _degrade_characters()
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import html
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from flexmbs.page.raster import Canvas, flat, ramp, smooth
 from flexmbs.page.solids import EXAGGERATION, LIGHT, view_of
 from flexmbs.page.style import FONTS, SHADES
 
+T = TypeVar("T")
 MODE = (400, 250)  # pixels
 WIDE, TALL, BAR = (820, 264), (410, 370), 90  # of each side of a field; of the bar of colours
 QUOTED = {character: f"%{ord(character):02X}" for character in '%#"<>&\n'}  # what a data URL must not have
@@ -24,6 +26,12 @@ LOOK = (
     "text{font:12px " + FONTS + ";fill:#5d6b7a}.spot{font-weight:700;fill:#1d2733}"
     "@media(prefers-color-scheme:dark){text.on{fill:#9aa8b5}}@media print{text.on{fill:#5d6b7a}}"
 )
+
+
+def side_by_side(draw: Callable[..., T], *items: Iterable[object]) -> list[T]:
+    """``draw`` of each item, in threads: most of a picture is made by NumPy and zlib, outside of the interpreter's lock."""
+    with ThreadPoolExecutor() as pool:
+        return list(pool.map(draw, *items))
 
 
 def deformed_drawing(surface: Surface, u: FloatArray, value: FloatArray, scale: Sequence[str] = SHADES) -> str:

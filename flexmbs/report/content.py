@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.initial.initial_state import InitialState
 from flexmbs.model.check_topology import degree_of_freedom_lines
-from flexmbs.page.drawings import deformed_drawing, field_drawing
+from flexmbs.page.drawings import deformed_drawing, field_drawing, side_by_side
 from flexmbs.page.html import Picture, number
 from flexmbs.page.panels import readable
 from flexmbs.player.modes import mode_title
@@ -35,6 +36,7 @@ from flexmbs.system.topology import topology
 
 if TYPE_CHECKING:
     from flexmbs.durability.fatigue import FatigueData
+    from flexmbs.flexible_body.parts import FloatArray, Surface
     from flexmbs.flexible_body.record import FlexibleBodyData
     from flexmbs.page.panels import Panel
     from flexmbs.results.solution import SolutionData
@@ -89,7 +91,7 @@ def content(solution: SolutionData, numbers: dict[str, Any], fatigue: Sequence[F
         parts=_parts(solution),
         contacts=contact_section(solution),
         curves=_curves(solution),
-        stresses=[(each, _stress_picture(solution, each)) for each in stress_reports(solution)],
+        stresses=_stresses(solution),
         damages=fatigue_sections(fatigue),
         model_text=solution.model_text,
     )
@@ -120,16 +122,27 @@ def _curves(solution: SolutionData) -> list[Curves]:
     return [Curves(section, readable(panels)) for section, panels in found if panels]
 
 
-def _stress_picture(solution: SolutionData, report: StressReport) -> Picture | None:
-    """None without triangles to draw."""
+def _stresses(solution: SolutionData) -> list[tuple[StressReport, Picture | None]]:
+    """Each body's stress with its picture, None without triangles to draw."""
+    reports = stress_reports(solution)
+    fields = {each.body: field for each in reports if (field := _stress_field(solution, each))}
+    drawings = dict(zip(fields, side_by_side(field_drawing, *zip(*fields.values()))))
+    return [(each, _stress_picture(each, drawings.get(each.body))) for each in reports]
+
+
+def _stress_field(solution: SolutionData, report: StressReport) -> tuple[Surface, FloatArray, str, FloatArray] | None:
+    """The arguments of its drawing: stress at the surface when it is largest, hot spots."""
     joined = surface_of(solution, report.body)
     if joined is None or not has_triangles(joined.surface):
         return None
     surface = joined.surface
     view, spots = solution.body(report.body).stress.glance, report.spots
     values = PASCALS * surface_values(view.field(spots[0].time), surface.node_ids)
-    drawing = field_drawing(surface, values, "MPa", np.array([spot.position for spot in spots]))
-    return Picture(drawing, f"Von Mises stress of {report.body}", report.caption)
+    return surface, values, "MPa", np.array([spot.position for spot in spots])
+
+
+def _stress_picture(report: StressReport, drawing: str | None) -> Picture | None:
+    return Picture(drawing, f"Von Mises stress of {report.body}", report.caption) if drawing else None
 
 
 def _model(solution: SolutionData) -> dict[str, Any]:
@@ -232,5 +245,5 @@ def _mode_pictures(data: FlexibleBodyData) -> list[Picture]:
     drawn = range(min(data.nf, MODES_DRAWN))
     titles = [mode_title(data, k) for k in drawn]
     shapes = [data.surface.phi[:, :, k] for k in drawn]
-    images = [deformed_drawing(data.surface, u, np.linalg.norm(u, axis=1)) for u in shapes]
+    images = side_by_side(partial(deformed_drawing, data.surface), shapes, [np.linalg.norm(u, axis=1) for u in shapes])
     return [Picture(images[k], f"{titles[k]} of {data.name}", titles[k]) for k in drawn]

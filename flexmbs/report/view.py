@@ -7,7 +7,6 @@ import os
 import pathlib
 import sys
 import tempfile
-import webbrowser
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,6 +47,8 @@ class View:
 
     def open(self) -> pathlib.Path:
         """Show the page in the browser of the system; the path of the file, which remains in the folder of temporary files."""
+        import webbrowser
+
         path = pathlib.Path(tempfile.mkdtemp(prefix="flexmbs-")) / "view.html"
         self.save(path)
         webbrowser.open(path.as_uri())

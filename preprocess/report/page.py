@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from flexmbs.files.output import write_text
 from flexmbs.files.paths import file_path
 from flexmbs.flexible_body.file import GENERATOR
 from flexmbs.flexible_body.record import FlexibleBodyData
-from flexmbs.page.drawings import deformed_drawing
+from flexmbs.page.drawings import deformed_drawing, side_by_side
 from flexmbs.page.fields import SCALE
 from flexmbs.page.html import Picture, number, powers, rendered
 from flexmbs.page.solids import Place, places_picture
@@ -135,7 +136,7 @@ def _pictures(data: FlexibleBodyData) -> list[Picture]:
     if surface is None or not has_triangles(surface):
         return []
     shapes = [(mode_title(data, k), surface.phi[:, :, k]) for k in range(min(data.nf, MODES_DRAWN))]
-    drawings = [deformed_drawing(surface, u, np.linalg.norm(u, axis=1)) for _, u in shapes]
+    drawings = side_by_side(partial(deformed_drawing, surface), *zip(*((u, np.linalg.norm(u, axis=1)) for _, u in shapes)))
     return [Picture(drawing, f"{title} of {data.name}", title) for drawing, (title, _) in zip(drawings, shapes)]
 
 

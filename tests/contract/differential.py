@@ -27,7 +27,7 @@ from flexmbs.integrators import INTEGRATORS, Integrator
 from flexmbs.results.state import State
 from flexmbs.studies.evaluate import Evaluator
 from flexmbs.studies.tangent import evaluate as equations
-from flexmbs.system.check import WARN
+from flexmbs.system.check import FAIL, WARN
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import LOADINGS, SPARE, copied, depends_on_reactions
 from flexmbs.system.trajectory import RunInfo, Trajectory
@@ -335,6 +335,8 @@ def _compare_run(report: Report, model: fm.Model, pair: Pair, exact: fm.Solution
         between = distance(found[-2], found[-1])
         if _beyond(exact):
             report.warned["a motion beyond the linear range, where the runs differ; each says so"] += 1
+        elif _turned(exact):
+            report.warned["a moment that jumps, as the rotation of its frames passed half a turn; each says so"] += 1
         elif off <= CORNER and solution.run.options["step"] and _corners(exact):
             report.warned["a corner of a law within a fixed step, whose part of the step does not fall with its length"] += 1
         elif not _struck(exact) or off > 1e-2:
@@ -373,6 +375,11 @@ def of_motion(a: fm.Solution, b: fm.Solution) -> float:
 def _beyond(run: fm.Solution) -> bool:
     """A run whose checks report deflections beyond the linear theory."""
     return any(check.status == WARN for check in run.audit if check.title.startswith("Deflection of "))
+
+
+def _turned(run: fm.Solution) -> bool:
+    """A run whose checks report a moment beyond half a turn."""
+    return any(check.status == FAIL for check in run.audit if check.title.startswith("Rotation of "))
 
 
 def _struck(run: fm.Solution) -> bool:
