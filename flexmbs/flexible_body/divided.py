@@ -91,6 +91,13 @@ class DividedBodyData:
         """The surface of the undeformed body, without the cuts; None if a piece has none."""
         return joined_surface(self.pieces, self.poses)
 
+    def assembled(self, modes: int | None = None) -> FlexibleBodyData:
+        """The body in one piece for small deflections, in its lowest ``modes`` or all, with the frame of the first piece held;
+        without stress modes and geometric stiffness."""
+        from flexmbs.flexible_body.assembled import assembled  # SciPy on demand
+
+        return assembled(self.name, self.pieces, self.poses, self.joined, modes)
+
     @property
     def provenance(self) -> Mapping[str, str | float]:
         """Origin of the numbers of the first piece, by key."""
@@ -128,6 +135,11 @@ class DividedBodyData:
 def load_body(path: str | os.PathLike[str]) -> FlexibleBodyData | DividedBodyData:
     """The body in the HDF5 file ``path``, divided or not. Raises InputError."""
     return (DividedBodyData if is_divided(path) else FlexibleBodyData).load(path)
+
+
+def in_one_piece(body: FlexibleBodyData | DividedBodyData, modes: int | None = None) -> FlexibleBodyData:
+    """A divided body for small deflections, as `DividedBodyData.assembled`; another as it is."""
+    return body.assembled(modes) if isinstance(body, DividedBodyData) else body
 
 
 def is_divided(path: str | os.PathLike[str]) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 from flexmbs.diagnosis.planar import planar_line
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
+from flexmbs.flexible_body.divided import in_one_piece
 from flexmbs.initial.initial_state import InitialState
 from flexmbs.model.check_topology import degree_of_freedom_lines
 from flexmbs.page.drawings import deformed_drawing, field_drawing, side_by_side
@@ -217,26 +218,26 @@ def _parts(solution: SolutionData) -> list[dict[str, Any]]:
     """The flexible bodies: mode table, pictures, provenance; bodies with the same data are grouped."""
     parts: dict[str, dict[str, Any]] = {}
     for name in flexible_bodies(solution):
-        pieces = data_of(solution, name)
-        whole = solution.compiled.pieces[name].data if name in solution.compiled.pieces else pieces[0]
+        compiled = solution.compiled
+        whole = compiled.pieces[name].data if name in compiled.pieces else compiled.data[name]
         digest = whole.digest
         if digest in parts:
             parts[digest]["names"].append(name)
             continue
-        rows = [row for k, data in enumerate(pieces, 1) for row in _mode_rows(data, f", piece {k}" if len(pieces) > 1 else "")]
+        data = in_one_piece(whole, MODES_LISTED)
         parts[digest] = {
-            "names": [name], "part": whole.name, "nf": whole.nf, "digest": digest, "mass": whole.mass,
-            "modes": [(k, *row) for k, row in enumerate(rows, 1)], "listed": MODES_LISTED,
-            "pictures": _mode_pictures(pieces[0]) if len(pieces) == 1 else [], "provenance": dict(whole.provenance),
+            "names": [name], "part": whole.name, "nf": data.nf, "digest": digest, "mass": whole.mass,
+            "modes": list(_mode_rows(data)), "listed": MODES_LISTED, "pieces": name in compiled.pieces,
+            "pictures": _mode_pictures(data), "provenance": dict(whole.provenance),
         }  # fmt: skip
     return list(parts.values())
 
 
-def _mode_rows(data: FlexibleBodyData, where: str) -> Iterator[tuple[Any, ...]]:
-    """Frequency, kind, damping and effective mass of each mode."""
+def _mode_rows(data: FlexibleBodyData) -> Iterator[tuple[Any, ...]]:
+    """Number, frequency, kind, damping and effective mass of each mode."""
     modes = data.modes
-    for f, kind, d, mass in zip(modes.frequency, modes.kind, modes.damping, modes.effective_mass[:, :3]):
-        yield float(f), f"{kind}{where}", float(d), [float(m) for m in mass]
+    for k, (f, kind, d, mass) in enumerate(zip(modes.frequency, modes.kind, modes.damping, modes.effective_mass[:, :3]), 1):
+        yield k, float(f), kind, float(d), [float(m) for m in mass]
 
 
 def _mode_pictures(data: FlexibleBodyData) -> list[Picture]:

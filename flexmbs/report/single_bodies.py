@@ -11,6 +11,7 @@ from flexmbs.flexible_body.parts import FloatArray, IntArray
 from flexmbs.player.body_scene import Show
 from flexmbs.player.fields import Field, Mark
 from flexmbs.player.surface import has_triangles
+from flexmbs.results.bodies import body_in_one_piece
 from flexmbs.results.stress_summary import PASCALS, StressReport
 from flexmbs.scene.scene import Alone, Extras
 
@@ -33,7 +34,7 @@ def mode_scenes(solution: SolutionData, groups: Sequence[Sequence[str]]) -> list
     """For each group of bodies of the same data, in sequence; None without triangles, and beyond the first."""
     found: list[Alone | None] = []
     for names in groups:
-        data = solution.compiled.data.get(names[0])  # of a body in one piece: those of a divided body are no modes of the whole
+        data = body_in_one_piece(solution, names[0], 1)
         fits = data is not None and has_triangles(data.surface) and sum(each is not None for each in found) < MOST
         show = Show(", ".join(names), {"field": "displacement", "mode": 0}, modes=True)
         found.append(Alone(f"modes-{len(found)}", names[0], show) if fits else None)

@@ -34,6 +34,12 @@ def data_of(solution: SolutionData, body: str) -> tuple[FlexibleBodyData, ...]:
     return tuple(data[piece] for piece in solution.compiled.pieces_of(body) if piece in data)
 
 
+def body_in_one_piece(solution: SolutionData, body: str, modes: int) -> FlexibleBodyData | None:
+    """The data of a flexible body, of a divided one for small deflections in its lowest modes; None of a rigid body."""
+    compiled = solution.compiled
+    return compiled.pieces[body].data.assembled(modes) if body in compiled.pieces else compiled.data.get(body)
+
+
 def mass_of(solution: SolutionData, body: str) -> float:
     """Mass of a body, zero if it has none [kg]."""
     data = data_of(solution, body)

@@ -45,10 +45,10 @@ def _structure(path: Path, allow_outside: bool) -> Structure:
 
 
 def _body(path: Path) -> Structure:
-    from flexmbs.flexible_body.record import FlexibleBodyData
+    from flexmbs.flexible_body.divided import in_one_piece, load_body
     from preprocess.comparison import ReducedBody
 
-    return ReducedBody(FlexibleBodyData.load(path), str(path))
+    return ReducedBody(in_one_piece(load_body(path)), str(path))
 
 
 def _facts(found: Comparison) -> dict[str, Any]:

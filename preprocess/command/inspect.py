@@ -87,7 +87,7 @@ def _inspect_body(data: FlexibleBodyData, as_json: bool) -> int:
 
 def body_facts(data: FlexibleBodyData) -> dict[str, Any]:
     """Key numbers of a body, in SI units."""
-    from preprocess.body.free_body import central_inertia
+    from flexmbs.flexible_body.free_body import central_inertia
 
     modes = data.modes
     rows = zip(modes.frequency.tolist(), modes.kind, modes.damping.tolist(), modes.effective_mass.tolist())
@@ -102,7 +102,7 @@ def body_facts(data: FlexibleBodyData) -> dict[str, Any]:
 
 def described(data: FlexibleBodyData) -> str:
     """A body in lines of text: mass, frames, modes."""
-    from preprocess.body.free_body import central_inertia
+    from flexmbs.flexible_body.free_body import central_inertia
 
     inertia = central_inertia(data)
     diagonal, products = inertia.diagonal(), (inertia[0, 1], inertia[1, 2], inertia[0, 2])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def report(path: Path, part_file: Path | None, output: Path | None, *, full: bool, allow_outside: bool) -> None:
     """Write the report of a flexible body. Raises InputError, SolverError, MachineError."""
-    from flexmbs.flexible_body.record import FlexibleBodyData
+    from flexmbs.flexible_body.divided import in_one_piece, load_body
     from preprocess.comparison import FullModel, ReducedBody, compare
     from preprocess.part_file import read_part
     from preprocess.report import write_report
@@ -29,18 +29,19 @@ def report(path: Path, part_file: Path | None, output: Path | None, *, full: boo
         raise InputError(f"{beside}: no such file; give the part file to compare {path} with its full model")
     target = output or path.with_suffix(".html")
     with reserved((target, PAGE)), progress_bar("reading", memory=True) as progress:
-        data = FlexibleBodyData.load(path)
+        data = load_body(path)
+        whole = in_one_piece(data)
         part: Part | None = None
         interfaces: dict[str, BoundInterface] = {}
         if source is not None:
             part = read_part(source, allow_outside=allow_outside)
-            interfaces = _bound(part, data)
+            interfaces = _bound(part, whole)
         comparison = None
         if full and part is not None:
             progress(0.1, "comparing with the full model")
             fe = part.model()
             with part.located():
-                comparison = compare(ReducedBody(data, "Reduced body"), FullModel(fe, part.interfaces, "full model"))
+                comparison = compare(ReducedBody(whole, "Reduced body"), FullModel(fe, part.interfaces, "full model"))
         progress(0.7, "drawing")
         write_report(data, target, interfaces=interfaces, comparison=comparison)
     put(f"report: {target}")

@@ -1,4 +1,4 @@
-"""Reduced body as a structure, with rigid-body motions r and elastic coordinates q as in `body.free_body`."""
+"""Reduced body as a structure, with rigid-body motions r and elastic coordinates q as in `flexmbs.flexible_body.free_body`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 import scipy.linalg
 
 from flexmbs.errors import InputError
+from flexmbs.flexible_body.free_body import elastic_frame_motion, mass_matrix, rigid_frame_motion
 from flexmbs.flexible_body.parts import FloatArray
 from flexmbs.flexible_body.record import FlexibleBodyData
-from preprocess.body.free_body import elastic_frame_motion, mass_matrix, rigid_frame_motion
 from preprocess.comparison.structure import FREE, Structure, StructureModes
 from preprocess.mesh.rigid_motion import rigid_motion
 

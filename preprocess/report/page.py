@@ -1,9 +1,12 @@
-"""One HTML page about a flexible body: interfaces, modes, stress, mass, checks, accuracy, costs and origin."""
+"""One HTML page about a flexible body: interfaces, modes, stress, mass, checks, accuracy, costs and origin.
+
+The page of a divided body shows it in one piece, for small deflections, and a table of its pieces.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,7 +15,9 @@ import numpy as np
 
 from flexmbs.files.output import write_text
 from flexmbs.files.paths import file_path
+from flexmbs.flexible_body.divided import DividedBodyData, in_one_piece
 from flexmbs.flexible_body.file import GENERATOR
+from flexmbs.flexible_body.free_body import central_inertia
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.page.drawings import deformed_drawing, side_by_side
 from flexmbs.page.fields import SCALE
@@ -23,19 +28,19 @@ from flexmbs.player.body_scene import Region, Show, body_page_scene
 from flexmbs.player.markup import player_code, scene_text
 from flexmbs.player.modes import MILLIMETRE, PASCALS, mode_stress, mode_title
 from flexmbs.player.surface import has_triangles
-from preprocess.body.free_body import central_inertia
 from preprocess.comparison import Comparison
 from preprocess.fe.interfaces import BoundInterface
 from preprocess.mesh.mesh import Mesh
 from preprocess.report.places import interface_places
 
 MODES_DRAWN, MODES_LISTED = 12, 40
+GREYS = ("#c3ccd5", "#8d9baa")  # of pieces
 TIME, ACCURACY, CERTIFICATE = "time ", "accuracy: ", "certificate: "
 SENTENCES = {True: "Every check passed.", False: "A check failed; do not use this body."}
 
 
 def write_report(
-    data: FlexibleBodyData,
+    data: FlexibleBodyData | DividedBodyData,
     path: str | os.PathLike[str],
     *,
     interfaces: Mapping[str, BoundInterface] | None = None,
@@ -52,22 +57,29 @@ def write_report(
 
 
 def page(
-    data: FlexibleBodyData, *, interfaces: Mapping[str, BoundInterface] | None = None, comparison: Comparison | None = None
+    body: FlexibleBodyData | DividedBodyData,
+    *,
+    interfaces: Mapping[str, BoundInterface] | None = None,
+    comparison: Comparison | None = None,
 ) -> str:
     """HTML text; all content of the file is escaped."""
+    pieces = body.pieces if isinstance(body, DividedBodyData) else ()
+    data = in_one_piece(body, MODES_LISTED)
     checks = data.validate()
+    sound = checks.ok and all(piece.validate().ok for piece in pieces)
     facts = data.provenance
     places = interface_places(data, interfaces or {}) if has_triangles(data.surface) else {}
     return rendered(
         "preprocess.report", "part.html", player_code() if has_triangles(data.surface) else None,
         version=GENERATOR.removeprefix("flexmbs "), date=str(facts.get("created", "")), name=data.name,
-        sound=checks.ok, sentence=SENTENCES[checks.ok], checks=checks, mass=data.mass, tiles=_tiles(data), inertia=_inertia(data),
-        scene=_scene(data, places), still=_still(data, places),
+        sound=sound, sentence=SENTENCES[sound], checks=checks, mass=data.mass, tiles=_tiles(data, pieces), inertia=_inertia(data),
+        pieces=[_piece(k, piece) for k, piece in enumerate(pieces, 1)],
+        scene=_scene(data, places, _parts_of(body)), still=_still(data, places),
         frames=[(name, frame.kind, 1e3 * frame.x) for name, frame in data.frames.items()],
         modes=_modes(data), pictures=_pictures(data), stress=_stress_pictures(data), comparison=comparison, listed=MODES_LISTED,
         accuracy=_named(facts, ACCURACY), certificate=_named(facts, CERTIFICATE), times=_named(facts, TIME),
         provenance={key: value for key, value in facts.items() if not key.startswith((TIME, ACCURACY, CERTIFICATE))}
-        | {"digest": data.digest},
+        | {"digest": body.digest},
     )  # fmt: skip
 
 
@@ -77,13 +89,18 @@ def _named(facts: Mapping[str, str | float], start: str) -> dict[str, str | floa
     return {key: powers(value) if isinstance(value, str) else value for key, value in found.items()}
 
 
-def _tiles(data: FlexibleBodyData) -> list[tuple[str, str, str]]:
+def _tiles(data: FlexibleBodyData, pieces: Sequence[FlexibleBodyData]) -> list[tuple[str, str, str]]:
     """(value, unit, description) of the key numbers at the top."""
     size = data.provenance.get("degrees of freedom")
     tiles = [(number(data.mass), "kg", "mass")]
     if isinstance(size, float):
         tiles.append((f"{size:,.0f}".replace(",", "\u202f"), "", "degrees of freedom of the mesh"))
-    tiles += [(str(data.nf), "", "elastic coordinates"), (str(len(data.frames)), "", "interfaces")]
+    if pieces:
+        tiles.append((str(len(pieces)), "", "pieces"))
+    tiles += [
+        (str(sum(piece.nf for piece in pieces) or data.nf), "", "elastic coordinates"),
+        (str(len(data.frames)), "", "interfaces"),
+    ]
     if data.nf:
         tiles.append((number(float(data.modes.frequency[0])), "Hz", "lowest frequency"))
     seconds = sum(float(value) for key, value in data.provenance.items() if key.startswith(TIME))
@@ -109,11 +126,26 @@ def _modes(data: FlexibleBodyData) -> list[tuple[int, float, str, float, list[fl
     return [(k, f, kind, zeta, mass) for k, (f, kind, zeta, mass) in enumerate(rows, 1)]
 
 
-def _scene(data: FlexibleBodyData, places: Mapping[str, Place]) -> str:
+def _piece(number: int, piece: FlexibleBodyData) -> tuple[Any, ...]:
+    """Number, mass, mesh, frames, modes, lowest frequency and whether its checks passed."""
+    frequency = float(piece.modes.frequency[0]) if piece.nf else None
+    size = piece.provenance.get("degrees of freedom")
+    return number, piece.mass, size, ", ".join(piece.frames), piece.nf, frequency, piece.validate().ok
+
+
+def _parts_of(body: FlexibleBodyData | DividedBodyData) -> list[Region]:
+    """The pieces as regions of the surface, in two shades of grey."""
+    if not isinstance(body, DividedBodyData) or body.joined is None:
+        return []
+    return [Region(f"piece {k + 1}", rows, GREYS[k % len(GREYS)]) for k, rows in enumerate(body.joined.rows)]
+
+
+def _scene(data: FlexibleBodyData, places: Mapping[str, Place], pieces: Sequence[Region]) -> str:
     """The part in three dimensions; empty without triangles."""
     if not has_triangles(data.surface):
         return ""
     regions = [Region(name, place.nodes, PALETTE[(k + 1) % len(PALETTE)]) for k, (name, place) in enumerate(places.items())]
+    regions += pieces
     show = Show(data.name, {"frames": True, "mode": -1}, modes=True, frames=True)
     return scene_text(body_page_scene(data, regions, show))
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from flexmbs.flexible_body.free_body import elastic_frame_motion
 from flexmbs.flexible_body.parts import FlexibleFrame, FloatArray, IntArray, Surface
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.page.solids import Place
-from preprocess.body.free_body import elastic_frame_motion
 from preprocess.fe.interfaces import BoundInterface
 from preprocess.mesh.rigid_motion import rigid_motion
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from flexmbs.flexible_body.divided import DividedBodyData, in_one_piece, load_body
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.formats.importers.base import Importer, ImportReport, Request
 
 
 class Flexmbs(Importer):
-    """Flexible body as `FlexibleBodyData.save` writes it."""
+    """Flexible body as `FlexibleBodyData.save` writes it; a divided one in one piece."""
 
     kind = "flexmbs"
     suffixes = (".h5",)
     signature = b"flexmbs-flexible-body"
 
     def read(self, request: Request, report: ImportReport) -> FlexibleBodyData:
-        body = FlexibleBodyData.load(request.path)
+        stored = load_body(request.path)
+        if isinstance(stored, DividedBodyData):
+            report.found(f"{len(stored.pieces)} pieces, put together for small deflections")
+            report.check(False, "stress modes and geometric stiffness are those of the pieces and are omitted")
+        body = in_one_piece(stored)
         for check in body.validate():
             report.check(check.ok, f"{check.name} ({check.residual:.2g})")
         return body

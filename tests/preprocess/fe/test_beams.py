@@ -13,7 +13,7 @@ import scipy.linalg
 
 import preprocess as pp
 from flexmbs.errors import InputError
-from preprocess.body.free_body import central_inertia
+from flexmbs.flexible_body.free_body import central_inertia
 from preprocess.body.unit_loads import inertial_loads
 from preprocess.fe.sections import SECTIONS as ALL_SECTIONS
 

@@ -5,7 +5,7 @@ import pytest
 
 import preprocess as pp
 from flexmbs.errors import InputError
-from preprocess.body.free_body import mass_matrix
+from flexmbs.flexible_body.free_body import mass_matrix
 from preprocess.fe.interfaces import bind_interfaces
 from preprocess.reduction.statics import InterfaceStatics
 

@@ -15,7 +15,7 @@ import scipy.sparse.linalg as sla
 
 import preprocess as pp
 from flexmbs.errors import InputError
-from preprocess.body.free_body import central_inertia
+from flexmbs.flexible_body.free_body import central_inertia
 
 KINDS = ("quad4", "tri3", "quad8", "tri6")
 STEEL = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)

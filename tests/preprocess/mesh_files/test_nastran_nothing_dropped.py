@@ -7,7 +7,7 @@ import pytest
 
 import preprocess as pp
 from flexmbs.errors import InputError
-from preprocess.body.free_body import central_inertia
+from flexmbs.flexible_body.free_body import central_inertia
 
 GRIDS = "GRID,1,,0.,0.,0.\nGRID,2,,100.,0.,0.\nGRID,3,,100.,50.,0.\nGRID,4,,0.,50.,0.\nGRID,5,,120.,25.,0.\n"
 STEEL, CARBON = "MAT1,1,2.1+5,,.3,7.85-9\n", "MAT8,2,1.35+5,1.+4,.3,5.+3,5.+3,3.5+3,1.6-9\n"

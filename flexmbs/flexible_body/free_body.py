@@ -9,13 +9,16 @@ import numpy as np
 
 from flexmbs.flexible_body.parts import FlexibleFrame, FloatArray
 from flexmbs.flexible_body.record import FlexibleBodyData
-from preprocess.mesh.rigid_motion import rigid_motion
+
+
+def skew(c: FloatArray) -> FloatArray:
+    """c̃ (3, 3): c̃ x = c × x."""
+    return np.array([[0.0, -c[2], c[1]], [c[2], 0.0, -c[0]], [-c[1], c[0], 0.0]])
 
 
 def rigid_mass_matrix(mass: float, c: FloatArray, inertia: FloatArray) -> FloatArray:
     """M_rr = [m 1, −c̃; c̃, I] (6, 6) with the first moment c = ∫x dm (3,) and the inertia tensor I (3, 3) about the origin."""
-    skew = np.array([[0, -c[2], c[1]], [c[2], 0, -c[0]], [-c[1], c[0], 0]])
-    return np.block([[mass * np.eye(3), -skew], [skew, inertia]])
+    return np.block([[mass * np.eye(3), -skew(c)], [skew(c), inertia]])
 
 
 def mass_matrix(body: FlexibleBodyData) -> FloatArray:
@@ -26,7 +29,9 @@ def mass_matrix(body: FlexibleBodyData) -> FloatArray:
 
 def rigid_frame_motion(frame: FlexibleFrame) -> FloatArray:
     """T (6, 6): translation t + θ × x and rotation θ of a frame under the rigid motions of the body."""
-    return np.vstack([rigid_motion(frame.x[None])[0], np.eye(6)[3:]])
+    T = np.eye(6)
+    T[:3, 3:] = -skew(frame.x)
+    return T
 
 
 def elastic_frame_motion(frame: FlexibleFrame) -> FloatArray:

@@ -1,0 +1,188 @@
+"""The pieces of a divided body as one body for small deflections: component mode synthesis.
+
+A point x of a piece is displaced by w = t + θ × x + φ q in the frame of the piece. Its frame t, θ and its elastic coordinates q,
+z = (t, θ, q) of all pieces, are those that satisfy the welds,
+
+    w_a = w_b,  θ_a = θ_b,  local displacements of a = those of b   at each cut,    z = N y,
+
+with the frame of the first piece, which is the body frame, at rest: t₁ = θ₁ = 0. Hence stiffness Nᵀ K N, mass Nᵀ M N, and all
+integrals of the body as sums of those of its pieces, whose points are at X = d + R x in the body frame and move by R w there.
+With g = (1, x), which makes w = C g + φ q,
+
+    ∫ g_α w_b dm = (∫ g_α g_β dm) C_bβ,  ∫ g_α φ_b dm = (S̄, xS),    ∫ w_a w_b dm = C_aα (∫ g_α g_β dm) C_bβ, …, SS .
+
+The shapes are the modes of NᵀKN y = ω² NᵀMN y.
+
+Source: Craig, Bampton (1968), AIAA Journal 6, 1313–1319 (substructures coupled at their boundaries); Craig, Structural Dynamics,
+chapter 19.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.linalg
+
+from flexmbs.flexible_body.free_body import elastic_frame_motion, mass_matrix, rigid_frame_motion
+from flexmbs.flexible_body.joined import JoinedSurface, Pose
+from flexmbs.flexible_body.parts import FlexibleFrame, FloatArray, Surface
+from flexmbs.flexible_body.record import FlexibleBodyData
+from flexmbs.flexible_body.welds import own_frames, welds
+
+TOGETHER = "accuracy: pieces, "  # errors of all pieces, among the facts of the first
+RIGID = 6  # coordinates t, θ of a piece
+LEVI_CIVITA = np.array([[[(i - j) * (j - k) * (k - i) / 2.0 for k in range(3)] for j in range(3)] for i in range(3)])
+AFFINE = np.zeros((3, 4, RIGID))  # C: component, g, coordinate
+AFFINE[:, 0, :3] = np.eye(3)
+AFFINE[:, 1:, 3:] = np.swapaxes(LEVI_CIVITA, 1, 2)  # (θ × x)_a = ε_acd θ_c x_d
+
+
+@dataclass(frozen=True, eq=False)
+class Welded:
+    """Small motions of welded pieces: independent coordinates y, of pieces by rows ``N``[k] (6 + nf, n), stiffness, damping and
+    mass (n, n)."""
+
+    pieces: Sequence[FlexibleBodyData]
+    poses: Sequence[Pose]
+    N: Sequence[FloatArray]
+    K: FloatArray
+    D: FloatArray
+    M: FloatArray
+
+    @classmethod
+    def of(cls, pieces: Sequence[FlexibleBodyData], poses: Sequence[Pose]) -> Welded:
+        """Of pieces at their poses, the frame of the first at rest."""
+        ends = np.cumsum([0, *(RIGID + piece.nf for piece in pieces)])
+        rows = [np.eye(RIGID, ends[-1])]
+        for i, j, cut in welds([tuple(piece.frames) for piece in pieces]):
+            pair = [_spread(_at_cut(pieces[k].frames[cut], poses[k]), ends, k) for k in (i, j)]
+            rows.append(pair[0] - pair[1])
+        scale = np.concatenate([1.0 / np.sqrt(np.diag(mass_matrix(piece))) for piece in pieces])  # energies alike
+        N = scipy.linalg.null_space(np.vstack(rows) * scale) * scale[:, None]
+        parts = np.split(N, ends[1:-1])
+        K, D = (sum(T[RIGID:].T @ matrix @ T[RIGID:] for T, matrix in zip(parts, every)) for every in _elastic(pieces))
+        M = sum(T.T @ mass_matrix(piece) @ T for T, piece in zip(parts, pieces))
+        return cls(pieces, poses, parts, *(0.5 * (each + each.T) for each in map(np.asarray, (K, D, M))))
+
+    @property
+    def frames(self) -> Mapping[str, FloatArray]:
+        """Translation and rotation (6, n) of every frame in body axes, by name."""
+        return {
+            name: _motion(frame, pose) @ T
+            for piece, pose, T in zip(self.pieces, self.poses, self.N)
+            for name, frame in piece.frames.items()
+        }
+
+    def in_modes(self, count: int | None = None) -> Welded:
+        """With the coordinates of the lowest modes, of unit mass; the largest entry of each is positive."""
+        _, v = scipy.linalg.eigh(self.K, self.M)
+        v = v[:, :count]
+        v = v * np.sign(v[np.abs(v).argmax(axis=0), np.arange(v.shape[1])])
+        matrices = (v.T @ each @ v for each in (self.K, self.D, self.M))
+        return replace(self, N=[T @ v for T in self.N], **dict(zip("KDM", (0.5 * (each + each.T) for each in matrices))))
+
+
+def assembled(
+    name: str, pieces: Sequence[FlexibleBodyData], poses: Sequence[Pose], joined: JoinedSurface | None, modes: int | None = None
+) -> FlexibleBodyData:
+    """The pieces as one body in its lowest ``modes``, or all, with the frame of the first piece held.
+
+    Without stress modes and geometric stiffness: those of a piece are for the loads of the piece alone.
+    """
+    welded = Welded.of(pieces, poses).in_modes(modes)
+    n = len(welded.K)
+    mass, G, SS = np.zeros((4, 4)), np.zeros((4, 3, n)), np.zeros((3, 3, n, n))
+    for piece, pose, T in zip(pieces, poses, welded.N):
+        P = np.eye(4)
+        P[1:, 0], P[1:, 1:] = pose.x, pose.R
+        own, first, second = _integrals(piece, T)
+        mass += P @ own @ P.T
+        G += np.einsum("ij,bc,jck->ibk", P, pose.R, first)
+        SS += np.einsum("ac,bd,cdkl->abkl", pose.R, pose.R, second, optimize=True)
+    kept = own_frames([tuple(piece.frames) for piece in pieces])
+    made = FlexibleBodyData.from_integrals(
+        name,
+        mass=mass[0, 0],
+        first_moment=mass[0, 1:],
+        second_moment=mass[1:, 1:],
+        S_bar=G[0],
+        xS=G[1:],
+        SS=SS,
+        K_ff=welded.K,
+        D_ff=welded.D,
+        frames={key: frame for key, frame in _frames(welded).items() if key in kept},
+        surface=joined and _surface(welded, joined),
+        provenance=_origin(pieces),
+    )
+    return replace(made, modes=replace(made.modes, kind=("assembled",) * n))
+
+
+def _elastic(pieces: Sequence[FlexibleBodyData]) -> tuple[list[FloatArray], list[FloatArray]]:
+    return [piece.K_ff for piece in pieces], [piece.D_ff for piece in pieces]
+
+
+def _at_cut(frame: FlexibleFrame, pose: Pose) -> FloatArray:
+    """Motion of a frame in body axes and its local displacements, (6 + m, 6 + nf)."""
+    local = np.pad(frame.local, ((0, 0), (RIGID, 0)))
+    return np.vstack([_motion(frame, pose), local])
+
+
+def _motion(frame: FlexibleFrame, pose: Pose) -> FloatArray:
+    """(6, 6 + nf): translation and rotation of a frame, in body axes, by (t, θ, q) of its piece."""
+    own = np.hstack([rigid_frame_motion(frame), elastic_frame_motion(frame)])
+    return np.vstack([pose.R @ own[:3], pose.R @ own[3:]])
+
+
+def _spread(B: FloatArray, ends: FloatArray, k: int) -> FloatArray:
+    """Columns of piece k among those of all."""
+    found = np.zeros((len(B), ends[-1]))
+    found[:, ends[k] : ends[k + 1]] = B
+    return found
+
+
+def _origin(pieces: Sequence[FlexibleBodyData]) -> dict[str, str | float]:
+    """What the pieces have in common, their errors together, and the sums of their times."""
+    facts = [piece.provenance for piece in pieces]
+    found = {key: value for key, value in facts[0].items() if all(each.get(key) == value for each in facts) or TOGETHER in key}
+    times = dict.fromkeys(key for each in facts for key in each if key.startswith("time "))
+    return found | {key: sum(float(each.get(key, 0.0)) for each in facts) for key in times}
+
+
+def _integrals(piece: FlexibleBodyData, T: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """∫ g gᵀ dm (4, 4), ∫ g_α w_b dm (4, 3, n) and ∫ w_a w_b dm (3, 3, n, n) of w = (C g, φ) T y, in the frame of the piece."""
+    c = piece.first_moment
+    mass = np.block([[np.array([[piece.mass]]), c[None]], [c[:, None], piece.second_moment]])
+    own = np.concatenate([piece.S_bar[None], piece.xS])
+    first = np.concatenate([np.einsum("ij,bjk->ibk", mass, AFFINE), own], axis=2)
+    nf = piece.nf
+    second = np.zeros((3, 3, RIGID + nf, RIGID + nf))
+    second[:, :, :RIGID] = np.einsum("aik,ibl->abkl", AFFINE, first)
+    second[:, :, RIGID:, :RIGID] = second[:, :, :RIGID, RIGID:].transpose(1, 0, 3, 2)
+    second[:, :, RIGID:, RIGID:] = piece.SS
+    return mass, first @ T, np.asarray(T.T @ second @ T)
+
+
+def _frames(welded: Welded) -> dict[str, FlexibleFrame]:
+    """The frames of all pieces in the body."""
+    motions, found = welded.frames, {}
+    for piece, pose in zip(welded.pieces, welded.poses):
+        for name, frame in piece.frames.items():
+            there = pose.of(frame.R, frame.x)
+            found[name] = FlexibleFrame(there.x, there.R, motions[name][:3], motions[name][3:], frame.kind)
+    return found
+
+
+def _surface(welded: Welded, joined: JoinedSurface) -> Surface:
+    """The surface with its shapes; a node of a cut moves as the mean of its pieces."""
+    surface, n = joined.surface, welded.K.shape[0]
+    phi, shares = np.zeros((len(surface.nodes), 3, n)), np.zeros(len(surface.nodes))
+    for piece, pose, T, rows in zip(welded.pieces, welded.poses, welded.N, joined.rows):
+        assert piece.surface is not None
+        x = piece.surface.nodes
+        rigid = np.einsum("aik,ni->nak", AFFINE, np.column_stack([np.ones(len(x)), x]))
+        own = np.concatenate([rigid, piece.surface.phi], axis=2) @ T
+        np.add.at(phi, rows, np.einsum("ab,nbk->nak", pose.R, own))
+        np.add.at(shares, rows, 1.0)
+    return replace(surface, phi=phi / shares[:, None, None])
