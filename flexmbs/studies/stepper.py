@@ -5,7 +5,8 @@ A step is the one of the compiled loop; between two calls the state lies in the 
 a sample of a discrete controller. Theory: docs/theory.md, sections 39 and 44.
 """
 
-import math
+import hashlib
+import json
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -45,11 +46,14 @@ from flexmbs.studies.stepper_ports import (
     units_of,
     with_inputs,
 )  # fmt: skip
+from flexmbs.system.compile import Compiled
+from flexmbs.system.names import velocity_names
 from flexmbs.system.trajectory import Trajectory
 from flexmbs.time_stepping.outcome import outcome
 from flexmbs.time_stepping.run_state import RunState, State
 
 CHANGED = "inputs.changed"  # in the state: inputs were set since the last step
+MODEL = "model"  # in the state: digests of the names of its coordinates and of its flexible bodies
 BESIDE = 1e-12  # of a second or of the time: round-off of a time, and how far a run stands behind a jump of a drive at it
 
 
@@ -57,9 +61,10 @@ class Stepper:
     """A run of a model that is led step by step, for control loops, co-simulation and learning.
 
     ``state`` is everything that the future depends on, arrays by name: a run that it is given to goes on bitwise equal, also in
-    another process with the same model, options and versions. A step that fails leaves q, s and t of the one before; to go on
-    from there, put back a state taken before. There is no audit: see ``notes``, and judge model and steps by a run of `simulate`.
-    A call of `step` or `advance` costs some microseconds beside its steps.
+    another process with the same model, options and versions. One of a model with other coordinates or flexible bodies is
+    refused. A step that fails leaves q, s and t of the one before; to go on from there, put back a state taken before. There is
+    no audit: see ``notes``, and judge model and steps by a run of `simulate`. A call of `step` or `advance` costs some
+    microseconds beside its steps.
 
     Parameters
     ----------
@@ -116,11 +121,11 @@ class Stepper:
         # as memory views: items of arrays are ten times as slow
         self._clock = cast("memoryview[float]", run.context.clock.data)
         self._counts = run.context.counts.data
-        self._y = run.state.y
+        self._y, self._finite = run.state.y, np.empty(len(run.state.y), bool)
         memory, context = run.packed[MEMORY], run.packed[CONTEXT]
         self._integrate = integrate.bound(context, context, context)
         self._forces_jump = run.kernels.jump.bound(memory, context, context) if held else None
-        self._whole = RunState(run)
+        self._whole, self._model = RunState(run), _identity(run.compiled)
         self._none = Trajectory(*(array[:0] for array in run.out))
         self.inputs = Inputs(units_of(model, given_inputs), places(held, run.compiled.force_states), run.state.z)
         values, evaluate = run.state_functions(state_functions(read))
@@ -182,14 +187,28 @@ class Stepper:
     @property
     def state(self) -> State:
         """Everything that the future depends on: copies of arrays by name, which `numpy.savez` stores."""
-        return self._whole.saved() | {CHANGED: np.array([self.inputs.changed])}
+        return self._whole.saved() | {CHANGED: np.array([self.inputs.changed]), MODEL: self._model.copy()}
 
     @state.setter
     def state(self, state: State) -> None:
-        if not isinstance(state, Mapping) or CHANGED not in state:
+        if not isinstance(state, Mapping) or not {CHANGED, MODEL} <= state.keys():
             raise InputError(f"state: {shown(state)} is no state of a stepper; give one that `Stepper.state` was")
-        self._whole.restore({name: array for name, array in state.items() if name != CHANGED})
+        self._require_own(state[MODEL])
+        self._whole.restore({name: array for name, array in state.items() if name not in (CHANGED, MODEL)})
         self.inputs.changed, self.outputs.old = bool(state[CHANGED][0]), True
+
+    def _require_own(self, given: np.ndarray) -> None:
+        """Raise `InputError` for the digests of another model; values of its parameters may be others."""
+        if np.array_equal(given, self._model):
+            return
+        if np.shape(given) != self._model.shape or given[0] != self._model[0]:
+            raise InputError("state: belongs to a model with other coordinates; give one of this model")
+        compiled = self._run.compiled
+        piece = list(compiled.data)[int(np.argmax(given[1:] != self._model[1:]))]
+        raise InputError(
+            f"state: body '{compiled.whole_of(piece)}' was another reduction, its elastic coordinates are of other modes; give a "
+            "state of this model"
+        )
 
     def _begin(self) -> None:
         """Forces jump where inputs were set."""
@@ -218,8 +237,15 @@ class Stepper:
         run, callbacks = self._run, self._run.compiled.callbacks
         if run.method.contacts:
             run.take_impacts()
-        if status in (DONE, STEPPED) and callbacks.error is None and math.isfinite(self._y.dot(self._y)):
+        finite = np.isfinite(self._y, self._finite).tobytes()
+        if status in (DONE, STEPPED) and callbacks.error is None and 0 not in finite:
             return
         callbacks.raise_error()
         status = NOT_FINITE if status in (DONE, STEPPED) else status
         raise SolverError(outcome(status, run.compiled, run.method, run.context, run.work, self._ready.first, self._none))
+
+
+def _identity(compiled: Compiled) -> np.ndarray:
+    """SHA-256 of the names of the coordinates, then of each flexible body."""
+    names = json.dumps([compiled.topology.coordinates, velocity_names(compiled), compiled.topology.cuts, compiled.force_states])
+    return np.array([hashlib.sha256(names.encode()).hexdigest(), *(data.digest for data in compiled.data.values())], "S64")

@@ -15,6 +15,7 @@ from swinging import RUN, SPEED, broken, growing, last_angle, nothing, pendulum,
 
 import flexmbs as fm
 from flexmbs.studies.sweeps import sweep as module
+from flexmbs.studies.threads import TURN, RunThreads
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "trajectories"))
 from disks import Failing
@@ -48,6 +49,23 @@ def test_each_case_is_the_run_of_simulate(tmp_path: pathlib.Path) -> None:
         kept = fm.Solution.load(found.solution_file(k))
         for name, values in kept.trajectory._asdict().items():
             assert values.tobytes() == getattr(alone.trajectory, name).tobytes(), name
+
+
+def test_threads_take_short_turns_while_there_are_some() -> None:
+    usual = sys.getswitchinterval()
+    with RunThreads(1) as one:
+        with RunThreads(1), pytest.raises(ZeroDivisionError):
+            one.submit(lambda: 1 // 0).result()
+        assert one.submit(sys.getswitchinterval).result() == pytest.approx(TURN)
+        one.shutdown()
+        assert sys.getswitchinterval() == usual  # once, whoever shuts them down
+    assert sys.getswitchinterval() == usual
+    sys.setswitchinterval(TURN / 2)
+    try:
+        with RunThreads(1):
+            assert sys.getswitchinterval() == pytest.approx(TURN / 2)
+    finally:
+        sys.setswitchinterval(usual)
 
 
 def test_functions_build_models_and_paths_change_them() -> None:

@@ -1,5 +1,6 @@
 """A run led step by step: the motion of `simulate`, inputs against laws of time, outputs against views, states put back."""
 
+import dataclasses
 import math
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from test_resume import arm, blocks, linkage
 
 import flexmbs as fm
+import preprocess as pp
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.integrators import INTEGRATORS
 
@@ -208,6 +210,41 @@ def test_wrong_ports(options: dict[str, Any], text: str) -> None:
         fm.Stepper(bar(), t_end=T, step=1e-3, **options)
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_motion_beyond_all_numbers_is_stopped_by_name() -> None:
+    """A stiff spring and explicit steps: NumPy warned of an overflow before."""
+    model = fm.Model("spring", gravity=(0, 0, 0))
+    block = model.add(fm.PointMass("block", mass=1.0))
+    guide = model.add(fm.Prismatic("guide", model.ground, block, axis="x", q0=1.0))
+    model.add(fm.JointSpring("spring", guide, k=1e12))
+    stepper = fm.Stepper(model, t_end=1.0, step=0.01, integrator="dormand-prince")
+    with pytest.raises(fm.SolverError, match=r"stopped at t = .* the state is no longer finite, worst at body 'block'"):
+        stepper.advance(1.0)
+
+
+def test_states_of_other_models_are_refused() -> None:
+    """As many coordinates, of other joints or of other modes; other values of parameters are the same coordinates."""
+    one, other = bar(), bar()
+    other.joints["pin"] = dataclasses.replace(other.joints.pop("hinge"), name="pin")
+    others = {"hinge": one, "pin": other}
+    steppers = {name: fm.Stepper(model, t_end=T, step=1e-3) for name, model in others.items()}
+    with pytest.raises(fm.InputError, match="state: belongs to a model with other coordinates; give one of this model"):
+        steppers["pin"].state = steppers["hinge"].state
+
+    def beam(width: float) -> fm.Stepper:
+        mesh = pp.box_mesh((0.4, width, 0.02), (4, 1, 1))
+        data = pp.reduce(mesh, pp.Isotropic(E=2e11, nu=0.3, rho=7800.0), interfaces={"root": pp.Rigid("x0")}, reference="root")
+        model = fm.Model("cantilever")
+        model.add(fm.Fixed("clamp", model.ground, model.add(fm.FlexibleBody("beam", data=data))["root"]))
+        return fm.Stepper(model, t_end=T, step=1e-3)
+
+    thin, wide = beam(0.02), beam(0.03)
+    thin.step()
+    beam(0.02).state = thin.state
+    with pytest.raises(fm.InputError, match="state: body 'beam' was another reduction, its elastic coordinates are of other"):
+        wide.state = thin.state
+
+
 def test_wrong_values_and_states() -> None:
     stepper = fm.Stepper(bar(), t_end=T, step=1e-3, inputs={"u": ("effort", "hinge")}, outputs={"y": ("coordinate", "hinge")})
     for value in (math.nan, "much", True):
@@ -232,7 +269,7 @@ def test_wrong_values_and_states() -> None:
             stepper.state = wrong  # type: ignore[assignment]
     with pytest.raises(fm.InputError, match=r"state: 'context.clock' has float64 \(3,\), this run float64"):
         stepper.state = state | {"context.clock": np.zeros(3)}
-    with pytest.raises(fm.InputError, match="it belongs to another model or to other options"):
+    with pytest.raises(fm.InputError, match="state: belongs to a model with other coordinates"):
         fm.Stepper(arm(), t_end=T, step=1e-3).state = state
     with pytest.raises(fm.InputError, match="t_end: give the end time"):
         fm.Stepper(bar())

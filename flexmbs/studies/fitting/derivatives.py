@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +13,7 @@ from flexmbs.signals.arguments import FloatArray
 from flexmbs.studies.fitting.arguments import read_number
 from flexmbs.studies.fitting.extrapolation import extrapolated
 from flexmbs.studies.fitting.runs import Result, Runs, Values
+from flexmbs.studies.threads import RunThreads
 
 FIRST = 0.01  # step relative to the size of the parameter
 LEVELS = 9  # at most, each with half the step
@@ -87,7 +87,7 @@ def gradient(
 ) -> Gradient:  # fmt: skip
     """Derivatives of the outputs at these values. Raises `InputError`, `SolverError` where the model itself does not run."""
     base = {**runs.base, **(at or {})}
-    with ThreadPoolExecutor(workers) as pool:
+    with RunThreads(workers) as pool:
         middle = runs(base)
         middle.course.require_smooth()
         noise = noise_of(runs, base, middle, pool.map)
@@ -198,7 +198,7 @@ def jacobian(
     """∂y/∂p (n, m) for iterations, by central differences with one step after so many halvings, to one side at a bound. Raises
     `InputError`, `SolverError` where neither side runs."""
     columns = [Column(name, scales[name], level=level) for name in base]
-    with ThreadPoolExecutor(workers) as pool:
+    with RunThreads(workers) as pool:
         found = list(pool.map(lambda task: _tried(runs, base, *task), ((column, side) for column in columns for side in SIDES)))
     slopes = []
     for column, ahead, behind in zip(columns, found[::2], found[1::2]):

@@ -10,7 +10,6 @@ whole runs, which the tangents have not produced.
 import dataclasses
 import math
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +28,7 @@ from flexmbs.studies.fitting.runs import Runs, Values
 from flexmbs.studies.fitting.varied import beside
 from flexmbs.studies.outputs import Output, concluded, observed
 from flexmbs.studies.simulate import unaudited
+from flexmbs.studies.threads import RunThreads
 from flexmbs.time_stepping.outcome import INTERRUPTED
 
 METHODS = (GeneralizedAlpha.name, DormandPrince.name)
@@ -121,7 +121,7 @@ class Tangent:
         self.base = begun(self.runs, {})
         require_exact(runs, self.base)
         self.points, states = recorded(self.base)
-        with ThreadPoolExecutor(workers) as pool:
+        with RunThreads(workers) as pool:
             self.beside = [
                 variants(self.runs, self.base, name, scales.get(name, abs(value) or 1.0), quick=quick, mapped=pool.map)
                 for name, value in self.runs.base.items()
@@ -132,11 +132,12 @@ class Tangent:
         )  # fmt: skip
 
     @property
-    def reduced_anew(self) -> bool:
-        """Whether a flexible body is another one beside the run."""
+    def reduced_anew(self) -> str:
+        """The first flexible body that is another one beside the run, or nothing."""
         known = self.base.compiled.data
-        others = ((known[name], data) for each in self.beside for name, data in each.runs[0].compiled.data.items())
-        return any(data is not own and data.digest != own.digest for own, data in others)
+        others = ((name, known[name], data) for each in self.beside for name, data in each.runs[0].compiled.data.items())
+        found = (name for name, own, data in others if data is not own and data.digest != own.digest)
+        return next(map(self.base.compiled.whole_of, found), "")
 
     def derivative(self, solution: Solution, seen: Observed) -> Exact:
         """The outputs of the run with this solution, and their derivatives."""
@@ -177,7 +178,7 @@ class Tangent:
             moved = {each.name: self.runs.base[each.name] + c * self.compared * size for each, size in zip(self.beside, sizes)}
             return seen.of(concluded_run(begun(self.runs, moved)))
 
-        with ThreadPoolExecutor(workers) as pool:
+        with RunThreads(workers) as pool:
             values = np.array(list(pool.map(run, STENCIL)))
         derivative, error, _ = _concluded(seen, seen.of(solution), values, self.compared, FINE)
         return sizes, derivative, error

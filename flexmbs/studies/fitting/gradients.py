@@ -63,10 +63,12 @@ def exact_gradient(
         wrong &= apart > allowed + doubt + NOISY * noise_of(runs, runs.base, runs(runs.base)) / tangent.compared
     if wrong.any():
         i = int(np.argmax(wrong))
+        body = tangent.reduced_anew
+        why = f"modes of body '{body}', reduced anew, turn or change their sign" if body else "something in it is not smooth"
         raise SolverError(
             f"method: the derivative of '{outputs[i].name}' along a direction of all parameters is "
-            f"{(found.derivative @ direction)[i]:.6g} by steps, {expected[i]:.6g} by differences of runs: something in it is "
-            "not smooth; take method='differences'"
+            f"{(found.derivative @ direction)[i]:.6g} by steps, {expected[i]:.6g} by differences of runs: {why}; take "
+            "method='differences'"
         )
     notes = tuple(
         f"{each.name}: no derivative of {kinks.sum()} of {len(kinks)} outputs: a kink at this very value"

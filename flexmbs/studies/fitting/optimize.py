@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +23,7 @@ from flexmbs.studies.fitting.gradients import Slopes
 from flexmbs.studies.fitting.runs import Runs, Values, prepared_runs, run_options
 from flexmbs.studies.outputs import Output, coarse, evaluated, read_outputs
 from flexmbs.studies.parameters import Build
+from flexmbs.studies.threads import RunThreads
 from flexmbs.time_stepping.event import Event
 
 if TYPE_CHECKING:
@@ -269,7 +269,7 @@ def _evolution(search: Search, constraints: Sequence[Limits], most: int) -> tupl
     sides = list(_sides(search, constraints))
     rows, signs, ends = (np.array(part) for part in zip(*sides)) if sides else (np.zeros(0, int), np.zeros(0), np.zeros(0))
     kept = NonlinearConstraint(lambda x: signs * (search.relative(x)[rows] - ends), 0.0, np.inf) if sides else ()
-    with ThreadPoolExecutor(search.workers) as pool:
+    with RunThreads(search.workers) as pool:
 
         def mapped(function: Any, points: Iterable[FloatArray]) -> list[Any]:
             return list(pool.map(function, points))

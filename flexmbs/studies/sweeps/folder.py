@@ -13,6 +13,7 @@ that outlive it write into logs that nobody else writes to. A lock refuses a sec
 
 import contextlib
 import json
+import os
 import pathlib
 import secrets
 from collections.abc import Iterable, Iterator
@@ -71,7 +72,7 @@ class SweepFolder:
         """Results of a batch and all cases that it has begun. Raises InputError, OSError."""
         done: dict[str, Record] = {}
         begun: set[str] = set()
-        for log in (self.folder / LOGS).glob(f"{batch}-*.log"):
+        for log in logs_in(self.folder, f"{batch}-"):
             for each in read_log(log):
                 if isinstance(each, Record):
                     done[each.case] = each
@@ -93,9 +94,11 @@ class SweepFolder:
             log.unlink(missing_ok=True)
 
 
-def logs_in(folder: pathlib.Path) -> list[pathlib.Path]:
-    """The logs of batches."""
-    return sorted((folder / LOGS).glob("*.log"))
+def logs_in(folder: pathlib.Path, begin: str = "") -> list[pathlib.Path]:
+    """The logs of batches, of those whose names begin so."""
+    logs = folder / LOGS
+    names = os.listdir(logs) if logs.is_dir() else []
+    return [logs / name for name in sorted(names) if name.startswith(begin) and name.endswith(".log")]
 
 
 def records_in(folder: pathlib.Path) -> dict[str, Record]:

@@ -7,10 +7,11 @@ import signal
 import threading
 import warnings
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from typing import Any
 
 from flexmbs.errors import AssemblyWarning, InputError, ModelWarning, shown
+from flexmbs.studies.threads import RunThreads
 
 KINDS = ("processes", "threads")
 
@@ -53,7 +54,7 @@ def made_workers(given: Any, count: int | None, study: object) -> Workers:
         context = multiprocessing.get_context("spawn")
         return Workers(lambda: ProcessPoolExecutor(n, context, _begin), n, own=True)
     if given == "threads":
-        return Workers(lambda: ThreadPoolExecutor(n, "sweep"), n, own=True)
+        return Workers(lambda: RunThreads(n, "sweep"), n, own=True)
     if callable(getattr(given, "get_executor", None)):  # a client of dask.distributed
         threads = count or sum(given.nthreads().values()) or 1
         return Workers(lambda: given.get_executor(pure=False, retries=0), threads, own=False)
