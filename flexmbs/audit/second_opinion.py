@@ -14,7 +14,7 @@ import numpy as np
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work, start_from
 from flexmbs.initial.initial_state import InitialState, converted, settle
-from flexmbs.integrators.run_context import HOLDS
+from flexmbs.integrators.run_context import FIXED, HOLDS
 from flexmbs.results.drive_jumps import disturbed
 from flexmbs.results.joints import declared_coordinates, joint_histories, start_coordinates
 from flexmbs.results.solution import SolutionData
@@ -32,7 +32,9 @@ LIMITS = (1e-4, 1e-2)  # of the largest acceleration or force
 DRIFTING = (1e-2, 1e-1)  # upper limit if velocities drift off the constraints
 WITHIN = (2e-3, 3e-2)  # at states within steps of methods that satisfy constraints at their ends
 DRIFT = 2.0  # of the drift of velocities per step, which the other coordinates do not have
-REMEDY = "use smaller steps; report the model if the difference persists"
+REMEDY = "report the model if the difference persists"
+SMALLER = "use smaller steps"
+CONTROLLED = "use error control, without a step, or smaller steps"  # which follows fast decays from a jump of forces
 NO_TURNING = 1e-3  # of the largest acceleration over the size of the model: angular accelerations below it are negligible
 WEIGHTLESS = 0.1  # of all masses times the largest acceleration: forces below it are negligible
 PRELOAD = 1e-3  # of the joint forces over all masses: smaller accelerations are residuals of forces in equilibrium
@@ -69,12 +71,13 @@ def second_opinion(solution: SolutionData, mine: SolutionData, run: Run) -> list
     worst, reactions = _accelerations(mine, theirs, bodies, sizes, rest), _reactions(mine, theirs, largest)
     limits = WITHIN if run.context.clock[HOLDS] else _limits(solution, linear)
     status = graded(worst.share, limits)
+    remedy = f"{CONTROLLED if run.context.clock[FIXED] > 0.0 else SMALLER}; {REMEDY}"
     place = f" at body {mine.compiled.whole_of(worst.item)}, t = {worst.t:.4g} s" if status != PASS else ""
     found = f"{text}, differ by {worst.share:.1e} of the largest acceleration{place}{'; the model is at rest' if rest else ''}"
-    checks = [Check("Second opinion", status, found, "" if status == PASS else REMEDY)]
+    checks = [Check("Second opinion", status, found, "" if status == PASS else remedy)]
     if not reactions.share <= limits[0]:
         found = f"{text}, differ by {reactions.share:.1e} of the largest force at joint {reactions.item}, t = {reactions.t:.4g} s"
-        checks.append(Check("Reactions", graded(reactions.share, limits), found, REMEDY))
+        checks.append(Check("Reactions", graded(reactions.share, limits), found, remedy))
     return [*checks, *turns]
 
 

@@ -446,3 +446,21 @@ def test_drift_is_judged_beside_the_size_of_small_models(size):
     g = np.full_like(solution.trajectory.drift, 1e-5 * size)
     drifted = dataclasses.replace(solution, trajectory=solution.trajectory._replace(q=drifted, drift=g))
     assert found(drifted, "Position drift").status == WARN
+
+
+@QUIET
+def test_a_jump_that_decays_within_steps_is_found_with_its_remedy():
+    """The reference of a strongly damped servo of a closed loop jumps: accelerations after the first steps alternate."""
+    model = fm.Model("crank", gravity=(0, 0, 0))
+    arm = model.add(fm.RigidBody("arm", mass=0.5, com=(0.15, 0, 0), inertia=(1e-4, 4e-3, 4e-3), frames={"end": (0.3, 0, 0)}))
+    rod = model.add(fm.RigidBody("rod", mass=0.05, com=(0.35, 0, 0), inertia=(1e-6, 2e-3, 2e-3), frames={"end": (0.7, 0, 0)}))
+    slider = model.add(fm.PointMass("slider", mass=0.2))
+    motor = model.add(fm.Revolute("motor", model.ground, arm, axis="y"))
+    model.add(fm.Revolute("knee", arm["end"], rod, axis="y", q0=2.0))
+    model.add(fm.Prismatic("rail", model.ground, slider, axis="x"))
+    model.add(fm.Spherical("pin", rod["end"], slider))
+    model.add(fm.JointTorque("servo", motor, fm.PD(kp=150.0, kd=20.0, reference=0.3)))
+    check = found(fm.simulate(model, t_end=0.03, step=1e-3), "Second opinion")
+    assert check.status == FAIL
+    assert check.remedy.startswith("use error control, without a step")
+    assert found(fm.simulate(model, t_end=0.03), "Second opinion").status == PASS
