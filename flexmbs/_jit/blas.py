@@ -1,11 +1,10 @@
 """Dense linear algebra for kernels: the BLAS and LAPACK in SciPy's wheel, called by address.
 
-Matrices are column-major blocks of flat arrays (`Block`). A kernel that calls these stays cacheable, since the addresses are
-bound by name when its code is loaded.
+Matrices are column-major blocks of flat arrays (`Block`), all of an operation in double or all in single precision. A kernel
+that calls these stays cacheable, since the addresses are bound by name when its code is loaded.
 """
 
 import ctypes
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import llvmlite.binding
@@ -18,9 +17,10 @@ from numpy.typing import NDArray
 
 from flexmbs._jit import COMPILED, part
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating[Any]]
 
-ROUTINES = {"dpotrf": ("lapack", 5), "dtrsm": ("blas", 11), "dsyrk": ("blas", 10), "dgemm": ("blas", 13)}
+ROUTINES = {"potrf": ("lapack", 5), "trsm": ("blas", 11), "syrk": ("blas", 10), "gemm": ("blas", 13)}
+SINGLE = 4  # bytes of an entry in single precision
 LOWER, PLAIN, TURNED, RIGHT = (ord(letter) for letter in "LNTR")
 LEFT = LOWER
 
@@ -34,18 +34,37 @@ class Block(NamedTuple):
     turn: int
 
 
-def _routine(name: str) -> Callable[..., None]:
-    """A Fortran routine whose arguments are all addresses."""
-    module, arguments = ROUTINES[name]
-    address = get_cython_function_address(f"scipy.linalg.cython_{module}", name)
+def _addresses(name: str) -> tuple[int, int]:
+    """Addresses of a Fortran routine in single and in double precision."""
+    module = f"scipy.linalg.cython_{ROUTINES[name][0]}"
+    return get_cython_function_address(module, f"s{name}"), get_cython_function_address(module, f"d{name}")
+
+
+def _routine(name: str) -> Any:
+    """Call of a Fortran routine, whose arguments are all addresses, in the precision of an array."""
+    single, double = _addresses(name)
     if not COMPILED:
-        return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * arguments)(address)
-    llvmlite.binding.add_symbol(f"flexmbs_{name}", address)
-    signature = types.void(*[types.voidptr] * arguments)
-    return types.ExternalFunction(f"flexmbs_{name}", signature)  # type: ignore[no-any-return]
+        signature = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * ROUTINES[name][1])
+        return lambda array, addresses: signature(single if array.itemsize == SINGLE else double)(*addresses)
+    llvmlite.binding.add_symbol(f"flexmbs_s{name}", single)
+    llvmlite.binding.add_symbol(f"flexmbs_d{name}", double)
+
+    @intrinsic
+    def call(_context, array, addresses):  # type: ignore[no-untyped-def]
+        symbol = f"flexmbs_{'s' if array.dtype == types.float32 else 'd'}{name}"
+
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            signature = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t] * len(addresses))
+            routine = cgutils.get_or_insert_function(builder.module, signature, symbol)
+            builder.call(routine, cgutils.unpack_tuple(builder, arguments[1]))
+            return context.get_dummy_value()
+
+        return types.void(array, addresses), generate
+
+    return call
 
 
-_dpotrf, _dtrsm, _dsyrk, _dgemm = (_routine(name) for name in ROUTINES)
+_potrf, _trsm, _syrk, _gemm = (_routine(name) for name in ROUTINES)
 _integer: Any
 _number: Any
 _entry: Any
@@ -63,13 +82,14 @@ if COMPILED:
         return types.voidptr(types.int64), generate
 
     @intrinsic
-    def _number(_context, value):  # type: ignore[no-untyped-def]
-        """Address of a double of that value."""
+    def _number(_context, value, array):  # type: ignore[no-untyped-def]
+        """Address of that value in the precision of an array."""
 
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            return builder.bitcast(cgutils.alloca_once_value(builder, arguments[0]), cgutils.voidptr_t)
+            number = context.cast(builder, arguments[0], types.float64, signature.args[1].dtype)
+            return builder.bitcast(cgutils.alloca_once_value(builder, number), cgutils.voidptr_t)
 
-        return types.voidptr(types.float64), generate
+        return types.voidptr(types.float64, array), generate
 
     @intrinsic
     def _entry(_context, array, place):  # type: ignore[no-untyped-def]
@@ -86,8 +106,8 @@ else:
     def _integer(value: int) -> Any:
         return ctypes.byref(ctypes.c_int(int(value)))
 
-    def _number(value: float) -> Any:
-        return ctypes.byref(ctypes.c_double(value))
+    def _number(value: float, array: Array) -> Any:
+        return ctypes.byref(ctypes.c_float(value) if array.itemsize == SINGLE else ctypes.c_double(value))
 
     def _entry(array: Any, place: int) -> Any:
         return int(array.ctypes.data + array.itemsize * place)
@@ -96,43 +116,47 @@ else:
 @part
 def cholesky_in_place(n: int, A: Block, failed: Any) -> None:
     """A = L Lᵀ of the lower triangle (n, n), L in its place; failed[0]: number of the first pivot that is not positive, or 0."""
-    _dpotrf(_integer(LOWER), _integer(n), _entry(A.entries, A.at), _integer(A.height), _entry(failed, 0))
+    a = A.entries
+    _potrf(a, (_integer(LOWER), _integer(n), _entry(a, A.at), _integer(A.height), _entry(failed, 0)))
 
 
 @part
 def divide_right(m: int, n: int, L: Block, B: Block) -> None:
     """B := B op(L)⁻¹ for B (m, n) and lower triangular L (n, n), op(L) = L or Lᵀ."""
-    _dtrsm(
-        _integer(RIGHT), _integer(LOWER), _integer(L.turn), _integer(PLAIN), _integer(m), _integer(n), _number(1.0),
-        _entry(L.entries, L.at), _integer(L.height), _entry(B.entries, B.at), _integer(B.height),
-    )  # fmt: skip
+    a, b = L.entries, B.entries
+    _trsm(b, (
+        _integer(RIGHT), _integer(LOWER), _integer(L.turn), _integer(PLAIN), _integer(m), _integer(n), _number(1.0, b),
+        _entry(a, L.at), _integer(L.height), _entry(b, B.at), _integer(B.height),
+    ))  # fmt: skip
 
 
 @part
 def divide_left(m: int, n: int, L: Block, B: Block) -> None:
     """B := op(L)⁻¹ B for B (m, n) and lower triangular L (m, m), op(L) = L or Lᵀ."""
-    _dtrsm(
-        _integer(LEFT), _integer(LOWER), _integer(L.turn), _integer(PLAIN), _integer(m), _integer(n), _number(1.0),
-        _entry(L.entries, L.at), _integer(L.height), _entry(B.entries, B.at), _integer(B.height),
-    )  # fmt: skip
+    a, b = L.entries, B.entries
+    _trsm(b, (
+        _integer(LEFT), _integer(LOWER), _integer(L.turn), _integer(PLAIN), _integer(m), _integer(n), _number(1.0, b),
+        _entry(a, L.at), _integer(L.height), _entry(b, B.at), _integer(B.height),
+    ))  # fmt: skip
 
 
 @part
 def add_square(n: int, k: int, factor: float, A: Block, keep: float, C: Block) -> None:
     """C := keep C + factor A Aᵀ, lower triangle, for A (n, k)."""
-    _dsyrk(
-        _integer(LOWER), _integer(PLAIN), _integer(n), _integer(k), _number(factor), _entry(A.entries, A.at),
-        _integer(A.height), _number(keep), _entry(C.entries, C.at), _integer(C.height),
-    )  # fmt: skip
+    a, c = A.entries, C.entries
+    _syrk(c, (
+        _integer(LOWER), _integer(PLAIN), _integer(n), _integer(k), _number(factor, c), _entry(a, A.at), _integer(A.height),
+        _number(keep, c), _entry(c, C.at), _integer(C.height),
+    ))  # fmt: skip
 
 
 @part
 def add_product(sizes: tuple[int, int, int], factor: float, A: Block, B: Block, keep: float, C: Block) -> None:
     """C := keep C + factor op(A) op(B) for op(A) (m, k), op(B) (k, n) and sizes (m, n, k); no-op where one of them is zero."""
     m, n, k = sizes
+    a, b, c = A.entries, B.entries, C.entries
     if m > 0 and n > 0 and k > 0:
-        _dgemm(
-            _integer(A.turn), _integer(B.turn), _integer(m), _integer(n), _integer(k), _number(factor),
-            _entry(A.entries, A.at), _integer(A.height), _entry(B.entries, B.at), _integer(B.height), _number(keep),
-            _entry(C.entries, C.at), _integer(C.height),
-        )  # fmt: skip
+        _gemm(c, (
+            _integer(A.turn), _integer(B.turn), _integer(m), _integer(n), _integer(k), _number(factor, c), _entry(a, A.at),
+            _integer(A.height), _entry(b, B.at), _integer(B.height), _number(keep, c), _entry(c, C.at), _integer(C.height),
+        ))  # fmt: skip

@@ -293,8 +293,9 @@ def _accuracy(statics: InterfaceStatics, basis: Basis, elastic: ElasticShapes, s
 
 
 def _factor_facts(statics: InterfaceStatics, keep: str | os.PathLike[str] | None) -> dict[str, str | float]:
-    """Where the factor was read or written, if it is kept."""
-    return {} if keep is None else {"factor": f"{'read from' if statics.read else 'written to'} {os.fspath(keep)}"}
+    """Precision of the factor, and where it was read or written, if it is kept."""
+    kept = {} if keep is None else {"factor": f"{'read from' if statics.read else 'written to'} {os.fspath(keep)}"}
+    return {"factor: precision": statics.precision, **kept}
 
 
 def model_of(part: Mesh | FEModel, material: Materials | None) -> FEModel:

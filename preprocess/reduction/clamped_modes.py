@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import KW_ONLY, dataclass
 
 from flexmbs.flexible_body.parts import FloatArray
 from preprocess.fe.interfaces import interface_index
 from preprocess.inputs.arguments import checked_arguments
 from preprocess.reduction.normal_modes import NormalModeReduction
-from preprocess.reduction.statics import InterfaceStatics
-from preprocess.solve.lanczos import Operator
+from preprocess.reduction.statics import InterfaceStatics, Response
 
 
 @checked_arguments
@@ -39,9 +39,9 @@ class ClampedModes(NormalModeReduction):
         self._held(statics)
         return {}
 
-    def normal_response(self, statics: InterfaceStatics) -> Operator:
+    def normal_response(self, statics: InterfaceStatics) -> Response:
         k = self._held(statics)
-        return lambda loads: statics.held_response(loads, k)
+        return functools.partial(statics.held_response, k=k)
 
     def held(self, statics: InterfaceStatics) -> tuple[int, ...]:
         return (self._held(statics),)

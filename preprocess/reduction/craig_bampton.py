@@ -8,8 +8,7 @@ from flexmbs.flexible_body.parts import FloatArray
 from preprocess.inputs.arguments import checked_arguments
 from preprocess.reduction.guyan import constraint_shapes
 from preprocess.reduction.normal_modes import NormalModeReduction
-from preprocess.reduction.statics import InterfaceStatics
-from preprocess.solve.lanczos import Operator
+from preprocess.reduction.statics import InterfaceStatics, Response
 
 
 @checked_arguments
@@ -44,7 +43,7 @@ class CraigBampton(NormalModeReduction):
             shapes["inertia-relief modes"] = relief
         return shapes
 
-    def normal_response(self, statics: InterfaceStatics) -> Operator:
+    def normal_response(self, statics: InterfaceStatics) -> Response:
         return statics.response
 
     def held(self, statics: InterfaceStatics) -> tuple[int, ...]:

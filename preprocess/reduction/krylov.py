@@ -13,7 +13,7 @@ from preprocess.reduction.base import Basis, Progress, Reduction
 from preprocess.reduction.independent import orthonormal
 from preprocess.reduction.statics import InterfaceStatics
 from preprocess.reduction.sturm import modes_below
-from preprocess.solve.lanczos import Modes, Operator, modes_of
+from preprocess.solve.lanczos import Modes, Operator
 
 HIGHEST = 1e9  # Hz
 MOST_BELOW = 500  # modes about and below a frequency
@@ -95,7 +95,7 @@ def _low_modes(statics: InterfaceStatics, highest: float) -> Modes:
         raise InputError(
             f"method.frequencies: {count} modes are near and below {frequency:g} Hz; reduce it to fewer than {MOST_BELOW} modes"
         )
-    return modes_of(statics.free_response, statics.fe.mass_product, statics.size, omega_max=limit)
+    return statics.modes(statics.free_response, omega_max=limit)
 
 
 def _shifted_response(statics: InterfaceStatics, loads: FloatArray, low: Modes, shift: float) -> FloatArray:

@@ -10,14 +10,14 @@ from flexmbs.errors import InputError
 from flexmbs.flexible_body.parts import FloatArray
 from preprocess.reduction.accuracy import ReducedModel, frequency_errors
 from preprocess.reduction.independent import elastic_shapes
-from preprocess.reduction.statics import InterfaceStatics
-from preprocess.solve.lanczos import Modes, Operator
+from preprocess.reduction.statics import InterfaceStatics, Response
+from preprocess.solve.lanczos import Modes
 
 _FIRST, _GROWTH, _HIGHEST = 1.5, 1.6, 10.0  # frequency limits of the modes tried, as multiples of the band
 
 
 def fewest_modes(
-    statics: InterfaceStatics, static: Mapping[str, FloatArray], response: Operator, normal: str, omega: float, tolerance: float
+    statics: InterfaceStatics, static: Mapping[str, FloatArray], response: Response, normal: str, omega: float, tolerance: float
 ) -> Modes:
     """Lowest modes under ``response`` for which, with the ``static`` shapes, the estimated relative error of every frequency up
     to ``omega`` [rad/s], free and with each interface held, is at most ``tolerance``; at least all modes in the band.

@@ -14,9 +14,9 @@ from flexmbs.flexible_body.parts import FloatArray
 from preprocess.inputs.arguments import is_number, number
 from preprocess.reduction.base import Basis, Progress, Reduction
 from preprocess.reduction.mode_selection import fewest_modes
-from preprocess.reduction.statics import InterfaceStatics
+from preprocess.reduction.statics import InterfaceStatics, Response
 from preprocess.reduction.sturm import CHEAP, modes_below, prove_complete
-from preprocess.solve.lanczos import Modes, Operator
+from preprocess.solve.lanczos import Modes
 
 AUTO = "auto"
 
@@ -79,7 +79,7 @@ class NormalModeReduction(Reduction):
         """Static shapes (3N, n) by name, without rigid-body modes."""
 
     @abstractmethod
-    def normal_response(self, statics: InterfaceStatics) -> Operator:
+    def normal_response(self, statics: InterfaceStatics) -> Response:
         """Static response (loads → displacements) of the body under the supports of its normal modes."""
 
     def held(self, statics: InterfaceStatics) -> tuple[int, ...]:

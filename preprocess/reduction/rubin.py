@@ -8,8 +8,7 @@ from flexmbs.flexible_body.parts import FloatArray
 from preprocess.inputs.arguments import checked_arguments
 from preprocess.reduction.base import Basis, Progress
 from preprocess.reduction.normal_modes import NormalModeReduction
-from preprocess.reduction.statics import InterfaceStatics
-from preprocess.solve.lanczos import Operator
+from preprocess.reduction.statics import InterfaceStatics, Response
 
 
 @checked_arguments
@@ -38,7 +37,7 @@ class Rubin(NormalModeReduction):
     def static_shapes(self, statics: InterfaceStatics) -> dict[str, FloatArray]:
         return {"residual attachment modes": statics.free_response(statics.interface_loads)}
 
-    def normal_response(self, statics: InterfaceStatics) -> Operator:
+    def normal_response(self, statics: InterfaceStatics) -> Response:
         return statics.free_response
 
     def degrees_of_freedom(self, statics: InterfaceStatics) -> int:

@@ -20,7 +20,7 @@ from preprocess.reduction.independent import DEPENDENT, elastic_shapes
 from preprocess.reduction.rubin import Rubin
 from preprocess.reduction.statics import InterfaceStatics
 from preprocess.reduction.trial_space import TrialSpace
-from preprocess.solve.lanczos import Modes, modes_of
+from preprocess.solve.lanczos import Modes
 
 _FIRST, _GROWTH, _HIGHEST = 1.6, 1.6, 7.0  # frequency limits of the modes tried, as multiples of the band
 
@@ -104,8 +104,7 @@ def reference_for(statics: InterfaceStatics, shapes: FloatArray, request: Reques
 
 
 def _families(statics: InterfaceStatics, omega: float) -> tuple[Family, Family]:
-    mass = statics.fe.mass_product
-    fixed = modes_of(statics.response, mass, statics.size, omega_max=omega)
+    fixed = statics.modes(statics.response, omega_max=omega)
     free, attached = _free_modes(statics, omega), statics.free_response(statics.interface_loads)
     return (
         Family(_craig_bampton, constraint_shapes(statics), "fixed-interface", fixed),
@@ -122,7 +121,7 @@ def _rubin(count: int) -> Reduction:
 
 
 def _free_modes(statics: InterfaceStatics, omega: float) -> Modes:
-    return modes_of(statics.free_response, statics.fe.mass_product, statics.size, omega_max=omega)
+    return statics.modes(statics.free_response, omega_max=omega)
 
 
 def _shapes(family: Family) -> list[FloatArray]:

@@ -24,7 +24,7 @@ import functools
 import os
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.linalg
@@ -35,10 +35,11 @@ from flexmbs.flexible_body.parts import FloatArray
 from preprocess.fe.freedoms import dofs_of
 from preprocess.fe.interfaces import BoundInterface
 from preprocess.fe.model import FEModel
+from preprocess.solve.corrections import modes_by_corrections
 from preprocess.solve.engine import Engine, Matrix
 from preprocess.solve.factors import Factor
 from preprocess.solve.kept_factor import keep_factor, kept_factor
-from preprocess.solve.lanczos import Modes, Operator
+from preprocess.solve.lanczos import Modes, is_small
 
 FEW, PER = 100, 1000  # constraints by nodes of rigid interfaces that cost less than a factor: few, or one for so many unknowns
 _SINGULAR = 1e-14  # reciprocal condition number of dependent interfaces
@@ -49,6 +50,13 @@ DEPENDENT = (
     "interfaces: the averaged interfaces, those on nodes of connections among them, are not independent of each other and of the "
     "rigid ones; use different nodes for each"
 )
+
+
+class Response(Protocol):
+    """Static response of a body under some support: loads → displacements (3N, k)."""
+
+    def __call__(self, loads: FloatArray, *, refined: bool = True) -> FloatArray:
+        """refined: to double precision."""
 
 
 class InterfaceStatics:
@@ -87,9 +95,12 @@ class InterfaceStatics:
         self._Y = self._restrained(np.asarray(self._G.toarray()))
         self._border = _BorderedSystem(self._inner(self._G, self._Y), self._inner(self._G, self._R))
 
-    def response(self, loads: FloatArray) -> FloatArray:
-        """Displacements (3N, k) under nodal loads (3N, k) with every interface coordinate held at zero."""
-        return self._closed(self.fe.loads(loads), np.zeros((len(self._B), loads.shape[1])))
+    def response(self, loads: FloatArray, *, refined: bool = True) -> FloatArray:
+        """Displacements (3N, k) under nodal loads (3N, k) with every interface coordinate held at zero.
+
+        refined: to double precision where the factor is in single precision; also below.
+        """
+        return self._closed(self.fe.loads(loads), np.zeros((len(self._B), loads.shape[1])), refined)
 
     def constraint_modes(self) -> FloatArray:
         """Displacements Ψ (3N, 6 × interfaces) for each interface coordinate at one and all others at zero."""
@@ -142,9 +153,23 @@ class InterfaceStatics:
         """Interface coordinates Lᵀ u (6 × interfaces, k) of admissible displacements u (3N, k)."""
         return self._inner(self.interface_loads, u)
 
-    def modes(self, response: Operator, *, count: int = 0, omega_max: float = 0.0) -> Modes:
+    def modes(self, response: Response, *, count: int = 0, omega_max: float = 0.0) -> Modes:
         """The ``count`` lowest modes of the body with a static response, or all with ω ≤ ``omega_max``. Raises SolverError."""
-        return self.fe.engine.modes(response, self.fe.mass_product, self.size, count=count, omega_max=omega_max)
+        mass, stiffness, size = self.fe.mass_product, self.fe.stiffness_product, self.size
+        if not self._factor.rough or is_small(size, count):
+            return self.fe.engine.modes(response, mass, size, count=count, omega_max=omega_max)
+        approximate = functools.partial(response, refined=False)
+        return modes_by_corrections(approximate, stiffness, mass, size, count=count, omega_max=omega_max)
+
+    @property
+    def refines(self) -> bool:
+        """Whether responses are refined ones of a factor in single precision."""
+        return self._factor.rough
+
+    @property
+    def precision(self) -> str:
+        """Precision of the factor, for the provenance."""
+        return f"single, solutions refined to {self._factor.error:.1g}" if self.refines else "double"
 
     @property
     def _inner(self) -> Callable[[Any, FloatArray], FloatArray]:
@@ -157,9 +182,9 @@ class InterfaceStatics:
         L = np.linalg.cholesky(self._inner(R, self.fe.mass_product(R)))
         return np.asarray(scipy.linalg.solve_triangular(L, R.T, lower=True).T)
 
-    def held_response(self, loads: FloatArray, k: int) -> FloatArray:
+    def held_response(self, loads: FloatArray, k: int, *, refined: bool = True) -> FloatArray:
         """Displacements (3N, c) under nodal loads (3N, c) with interface ``k`` held and all others free to move."""
-        return self.released(self.response(loads), loads, k)
+        return self.released(self.response(loads, refined=refined), loads, k)
 
     def released(self, u: FloatArray, loads: FloatArray, k: int) -> FloatArray:
         """Displacements (3N, c) with interface ``k`` held from those u (3N, c) with all of them held, under the same loads."""
@@ -169,7 +194,7 @@ class InterfaceStatics:
         Psi = self._Psi[:, others]
         return np.asarray(u + Psi @ scipy.linalg.cho_solve(self._released(k), self._inner(Psi, loads)))
 
-    def free_response(self, loads: FloatArray) -> FloatArray:
+    def free_response(self, loads: FloatArray, *, refined: bool = True) -> FloatArray:
         """Elastic displacements (3N, c) of the free body under nodal loads (3N, c), ``a = Pᵀ K_c⁻¹ P f``, P = 1 − M R Rᵀ.
 
         The inertia forces of the rigid-body acceleration balance the loads (inertia relief), K_c is held at one interface, and
@@ -177,7 +202,7 @@ class InterfaceStatics:
         Source: Craig and Kurdila, Fundamentals of Structural Dynamics (2006), section 17.3.
         """
         R, MR = self.rigid_modes, self._MR
-        u = self.held_response(loads - MR @ self._inner(R, loads), 0)
+        u = self.held_response(loads - MR @ self._inner(R, loads), 0, refined=refined)
         return np.asarray(u - R @ self._inner(MR, u))
 
     @functools.cached_property
@@ -199,20 +224,23 @@ class InterfaceStatics:
                 raise InputError(f"stiffness: with interface {name} held, others move freely; connect the parts") from None
         return self._releases[k]
 
-    def _closed(self, loads: FloatArray, q: FloatArray) -> FloatArray:
+    def _closed(self, loads: FloatArray, q: FloatArray, refined: bool = True) -> FloatArray:
         """Response to loads T_cᵀ f with the constrained motion G u at q and eliminated nodes at zero."""
-        y = self._restrained(loads)
+        if not refined and len(self._B):  # the reactions of an approximate response would not vanish with the loads' reactions
+            loads = loads + self._G @ self._border.solve(q - self._inner(self._Y, loads), -self._inner(self._R, loads))[0]
+        y = self._restrained(loads, refined)
         if len(self._B):
             reaction, rigid = self._border.solve(q - self._inner(self._G, y), -self._inner(self._R, loads))
             y = np.asarray(y + self._Y @ reaction + self._R @ rigid)
         return self.fe.motion(y)
 
-    def _restrained(self, loads: FloatArray) -> FloatArray:
+    def _restrained(self, loads: FloatArray, refined: bool = True) -> FloatArray:
+        solve = self._factor.solve if refined else self._factor.approximate
         if loads.shape[1] <= _COLUMNS:
-            return self._factor.solve(loads) if loads.shape[1] else np.zeros(loads.shape)
+            return solve(loads) if loads.shape[1] else np.zeros(loads.shape)
         found = np.empty(loads.shape)
         for low in range(0, loads.shape[1], _COLUMNS):
-            found[:, low : low + _COLUMNS] = self._factor.solve(np.ascontiguousarray(loads[:, low : low + _COLUMNS]))
+            found[:, low : low + _COLUMNS] = solve(np.ascontiguousarray(loads[:, low : low + _COLUMNS]))
         return found
 
 

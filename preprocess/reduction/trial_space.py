@@ -66,6 +66,7 @@ class TrialSpace:
         wu, low = F.T @ u, lam <= max(below, lam[0])
         unsymmetric = float((np.abs(wu - wu.T) / np.sqrt(np.outer(wu.diagonal(), wu.diagonal())))[np.ix_(low, low)].max())
         noise = unsymmetric + _stiffness_noise(statics, np.hstack([self._W, R]) @ C[:, low], lam[low])
+        noise += _response_noise(statics, held, u[:, low], F[:, low], lam[low]) if statics.refines else 0.0
         support = FREE if held is None else f"held at {statics.interfaces[held].name}"
         uu, motion = u.T @ statics.fe.mass_product(u), np.hstack([self.reduction.elastic, self.reduction.rigid]) @ C
         moved = statics.interface_loads.T @ u
@@ -76,3 +77,14 @@ def _stiffness_noise(statics: InterfaceStatics, w: FloatArray, lam: FloatArray) 
     """Largest relative error of wᵀKw = λ by round-off of its terms, ``ε |w|ᵀ|K||w| / λ``."""
     sums = np.einsum("ik,ik->k", np.abs(w), abs(statics.fe.K) @ np.abs(w))
     return float(_UNIT * (sums / lam).max(initial=0.0))
+
+
+def _response_noise(statics: InterfaceStatics, held: int | None, u: FloatArray, loads: FloatArray, lam: FloatArray) -> float:
+    """Largest relative error of u·Mu by errors e of refined responses u, ``2 √(λ/λ₁) |e| / |u|`` in the energy norm.
+
+    ``|e|² = g · A g`` with the residual ``g = f − K u``; for its size an approximate A suffices.
+    """
+    g = loads - statics.fe.stiffness_product(u)
+    e = statics.free_response(g, refined=False) if held is None else statics.held_response(g, held, refined=False)
+    relative = np.sqrt(np.abs(np.einsum("ik,ik->k", g, e)) / np.einsum("ik,ik->k", loads, u))
+    return float(2.0 * (relative * np.sqrt(lam / lam[0])).max(initial=0.0))

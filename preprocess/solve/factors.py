@@ -15,12 +15,18 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import MachineError
 from preprocess.solve.cholesky import Cholesky, PivotError, analyse
-from preprocess.solve.memory import check_free_memory
+from preprocess.solve.cholesky.factor import Entries, Precision
+from preprocess.solve.memory import LARGE, check_free_memory
+from preprocess.solve.refinement import ROUGH, refined, roughness
+from preprocess.solve.sparse_products import sparse_product
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 OUT_OF_MEMORY, SOLVE = -2, 33  # PARDISO's error and phase
+REFINED = 1e-8  # largest error of refined solutions, relative in the energy norm
+SOLVED = 1e-6  # largest residual of a solution by a kept factor
+TOGETHER = 16  # loads refined at once
 
 
 class Problem(NamedTuple):
@@ -62,6 +68,20 @@ class Factor(ABC):
     def solve(self, loads: Array) -> Array:
         """x = K⁻¹ b for loads b (n,) or (n, k), zero at omitted nodes; sixteen loads together cost about three single ones."""
 
+    def approximate(self, loads: Array) -> Array:
+        """Solutions as `solve`, in the precision of the factor: for iterations with residuals of their own."""
+        return self.solve(loads)
+
+    @property
+    def rough(self) -> bool:
+        """Whether `approximate` is less accurate than `solve`."""
+        return False
+
+    @property
+    def error(self) -> float:
+        """Largest error of a refined solution yet, relative in the energy norm; zero where none is refined."""
+        return 0.0
+
     @abstractmethod
     def negative_pivots(self) -> int:
         """Number of negative eigenvalues of K (Sylvester's law of inertia)."""
@@ -73,34 +93,85 @@ class Factor(ABC):
 
 @final
 class CholeskyFactor(Factor):
-    """P K Pᵀ = L S Lᵀ in supernodes."""
+    """P K Pᵀ = L S Lᵀ in supernodes. Large positive definite matrices are factored in single precision, which takes half the
+    memory and time, and solutions are refined to double precision; in double precision where that does not converge."""
 
-    def __init__(self, problem: Problem, panels: Array | None = None) -> None:
+    def __init__(self, problem: Problem, panels: Entries | None = None) -> None:
         """panels: of this factor, computed before; raises InputError if they do not fit."""
         tree = analyse(problem.graph.indptr, problem.graph.indices, problem.order)
-        tree = tree.of_nodes(problem.nodes, -(-problem.K.shape[0] // 3))
-        check_free_memory(Cholesky.bytes_needed(tree), f"the factor of {len(problem.rows)} degrees of freedom")
-        self._scale, self.order = problem.K.diagonal(), problem.order
-        self._factor = Cholesky(problem.K, tree, signed=not problem.definite, panels=panels)
+        self._tree = tree.of_nodes(problem.nodes, -(-problem.K.shape[0] // 3))
+        self._problem, self.order, self._error = problem, problem.order, 0.0
+        large = problem.definite and panels is None and tree.panel[-1] > LARGE
+        self._factor = (self._in_single_precision() if large else None) or self._factored(np.float64, panels)
+
+    def _factored(self, precision: Precision, panels: Entries | None = None) -> Cholesky:
+        problem, tree = self._problem, self._tree
+        check_free_memory(Cholesky.bytes_needed(tree, precision), f"the factor of {len(problem.rows)} degrees of freedom")
+        return Cholesky(problem.K, tree, signed=not problem.definite, panels=panels, precision=precision)
+
+    def _in_single_precision(self) -> Cholesky | None:
+        """A factor whose solutions for random loads, in which the softest motions prevail, can be refined; None otherwise."""
+        try:
+            factor = self._factored(np.float32)
+        except PivotError:
+            return None
+        return factor if self._roughness(factor) < ROUGH else None
+
+    def _roughness(self, factor: Cholesky) -> float:
+        return roughness(self._product, factor.solve, np.random.default_rng(0).standard_normal((self._problem.K.shape[0], 3)))
+
+    def _product(self, x: Array) -> Array:
+        return sparse_product(self._problem.K, x)
+
+    def serves(self) -> bool:
+        """Whether it solves the equations, in its precision."""
+        if self.rough:
+            return self._roughness(self._factor) < ROUGH
+        K, rows = self._problem.K, self._problem.rows
+        load = np.zeros(K.shape[0])
+        load[rows] = np.random.default_rng(0).standard_normal(len(rows))
+        return bool(np.linalg.norm((K @ self.solve(load) - load)[rows]) <= SOLVED * np.linalg.norm(load))
+
+    @property
+    def rough(self) -> bool:
+        return self._factor.panels.dtype == np.float32
+
+    @property
+    def error(self) -> float:
+        return self._error
 
     @property
     def nnz(self) -> int:
         return self._factor.nnz
 
     @property
-    def panels(self) -> Array:
+    def panels(self) -> Entries:
         """Its entries."""
         return self._factor.panels
 
+    def approximate(self, loads: Array) -> Array:
+        columns = np.ascontiguousarray(loads.reshape(len(loads), -1), dtype=float)
+        return self._factor.solve(columns).reshape(loads.shape)
+
     def solve(self, loads: Array) -> Array:
+        if not self.rough:
+            return self.approximate(loads)
         columns = loads.reshape(len(loads), -1)
-        return self._factor.solve(np.ascontiguousarray(columns, dtype=float)).reshape(loads.shape)
+        found = np.empty(columns.shape)
+        for low in range(0, columns.shape[1], TOGETHER):
+            part = np.ascontiguousarray(columns[:, low : low + TOGETHER], dtype=float)
+            found[:, low : low + TOGETHER], error = refined(self._product, self._factor.solve, part)
+            if not error <= REFINED:
+                self._factor = self._factored(np.float64)
+                return self.solve(loads)
+            self._error = max(self._error, error)
+        return found.reshape(loads.shape)
 
     def negative_pivots(self) -> int:
         return int((self._factor.signs < 0).sum())
 
     def nearly_singular(self) -> bool:
-        ratio = self._factor.pivots() / np.maximum(np.abs(self._scale), 1e-300)
+        ratio = self._factor.pivots() / np.maximum(np.abs(self._problem.K.diagonal()), 1e-300)
         return bool(ratio.min() < 1e-8)
 
 

@@ -19,7 +19,7 @@ from preprocess.solve.tall import TallProducts
 from preprocess.solve.threads import Threads
 
 Operator = Callable[[FloatArray], FloatArray]
-_TOLERANCE = 1e-7  # residual of a Ritz vector; the error of its ω² is of the order of its square
+TOLERANCE = 1e-7  # residual of a Ritz vector; the error of its ω² is of the order of its square
 _SWEEPS = 3  # of orthogonalization against the basis, at most
 _MAX_RESTARTS = 30
 _DENSE_SIZE = 400
@@ -33,7 +33,7 @@ class Modes(NamedTuple):
     shapes: FloatArray
 
 
-class _Wanted(NamedTuple):
+class Wanted(NamedTuple):
     """Modes to find: a number, or all below an angular frequency."""
 
     number: int
@@ -53,20 +53,25 @@ def modes_of(response: Operator, mass: Operator, size: int, *, count: int = 0, o
     Source: Grimes, Lewis, Simon, SIAM J. Matrix Anal. Appl. 15 (1994) 228 (shifted block Lanczos); Wu, Simon, ibid. 22 (2000) 602
     (thick restart).
     """
-    if size <= max(_DENSE_SIZE, 4 * count + 10 * block):
-        return _wanted_of(*_dense(response, mass, size), count, omega_max)
+    if is_small(size, count, block):
+        return wanted_of(*_dense(response, mass, size), count, omega_max)
     with Threads() as threads:
         return modes_by_blocks(response, mass, TallProducts(size, threads), count=count, omega_max=omega_max, block=block)
+
+
+def is_small(size: int, count: int, block: int = 8) -> bool:
+    """Whether modes are found from matrices (n, n), since an iteration would need a large part of their space."""
+    return size <= max(_DENSE_SIZE, 4 * count + 10 * block)
 
 
 def modes_by_blocks(
     response: Operator, mass: Operator, products: TallProducts, *, count: int = 0, omega_max: float = 0.0, block: int = 8
 ) -> Modes:
     """Modes as `modes_of`, by the iteration for any size, with given products of fields. Raises SolverError."""
-    return _wanted_of(*_block_lanczos(response, mass, products, _Wanted(count, omega_max), block), count, omega_max)
+    return wanted_of(*_block_lanczos(response, mass, products, Wanted(count, omega_max), block), count, omega_max)
 
 
-def _wanted_of(theta: FloatArray, shapes: FloatArray, count: int, omega_max: float) -> Modes:
+def wanted_of(theta: FloatArray, shapes: FloatArray, count: int, omega_max: float) -> Modes:
     """The modes wanted of eigenpairs (θ, φ), θ descending."""
     positive = theta > 1e-13 * theta[0]
     keep = positive if not count else positive & (np.arange(len(theta)) < count)
@@ -94,7 +99,7 @@ def _root(M: FloatArray) -> FloatArray:
 
 
 def _block_lanczos(
-    response: Operator, mass: Operator, products: TallProducts, wanted: _Wanted, block: int
+    response: Operator, mass: Operator, products: TallProducts, wanted: Wanted, block: int
 ) -> tuple[FloatArray, FloatArray]:
     """Leading eigenpairs (θ, φ) of A M by block Lanczos with full orthogonalization and thick restart."""
     start = response(mass(np.random.default_rng(0).standard_normal((products.size, block))))
@@ -104,13 +109,13 @@ def _block_lanczos(
             krylov.extend(response)
             theta, y, residual = krylov.ritz()
             target = min(wanted.target(theta), len(theta))
-            if len(theta) > target and residual[:target].max() < _TOLERANCE:
+            if len(theta) > target and residual[:target].max() < TOLERANCE:
                 return theta[:target], krylov.vectors(y[:, :target])
             if krylov.full:
                 break
         keep = min(target + block, len(theta) - block)
         krylov.restart(theta[:keep], y[:, :keep])
-    done = int(np.sum(residual[:target] < _TOLERANCE))
+    done = int(np.sum(residual[:target] < TOLERANCE))
     raise SolverError(
         f"modes: {done} of {target} converged after {_MAX_RESTARTS} restarts; request fewer modes or repair the mesh"
     )
@@ -122,7 +127,7 @@ class _Krylov:
     def __init__(self, start: FloatArray, mass: Operator, products: TallProducts, capacity: int) -> None:
         self._mass, self._products, self._block, self._T = mass, products, start.shape[1], np.zeros((0, 0))
         self._V = np.empty((len(start), capacity + self._block), order="F")
-        self._MQ, self._R = _orthonormal(start, mass, products)
+        self._MQ, self._R = orthonormalize(start, mass, products)
         self._V[:, : self._block] = start
 
     @property
@@ -148,7 +153,7 @@ class _Krylov:
             if (np.einsum("ik,ik->k", part, part) < 0.5 * before).all():
                 break
         self._T = _bordered(self._T, H, self._block)
-        self._MQ, self._R = _orthonormal(W, self._mass, self._products)
+        self._MQ, self._R = orthonormalize(W, self._mass, self._products)
         self._V[:, k : k + self._block] = W
 
     def ritz(self) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -182,7 +187,7 @@ def _bordered(T: FloatArray, H: FloatArray, block: int) -> FloatArray:
     return grown
 
 
-def _orthonormal(W: FloatArray, mass: Operator, products: TallProducts) -> tuple[FloatArray, FloatArray]:
+def orthonormalize(W: FloatArray, mass: Operator, products: TallProducts) -> tuple[FloatArray, FloatArray]:
     """M Q and R of W = Q R with M-orthonormal Q, in place of W: Cholesky QR, twice; dependent columns become tiny."""
     R = np.eye(W.shape[1])
     MW = mass(W)

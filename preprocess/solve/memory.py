@@ -3,6 +3,8 @@
 from flexmbs.console.memory import free_memory as free_memory
 from flexmbs.errors import InputError, MachineError
 
+LARGE = 3e8  # entries of a factor beyond which single precision is tried
+
 
 def memory_estimate(n_nodes: int) -> float:
     """Bytes for the matrices, the Cholesky factor and the modes of a solid of n_nodes nodes.
@@ -11,7 +13,8 @@ def memory_estimate(n_nodes: int) -> float:
     freedom, and an eighth of that as workspace; K, a copy of it with springs as supports, and 150 vectors.
     """
     dof = 3.0 * n_nodes
-    return 1.13 * 0.47e9 * (dof / 1e5) ** 1.37 + (2 * 2.4e3 + 3 * 8 * 150) * n_nodes
+    entries = 1.13 * 0.059e9 * (dof / 1e5) ** 1.37
+    return (8.0 if entries < LARGE else 4.0) * entries + (2 * 2.4e3 + 3 * 8 * 150) * n_nodes
 
 
 def check_memory(n_nodes: int, source: str) -> None:

@@ -26,41 +26,56 @@ class FullModel(NamedTuple):
         return 1.0 / theta[theta > 1e-12 * theta[0]] - shift
 
 
-def random_part(seed: int) -> InterfaceStatics:
+class RandomModel(NamedTuple):
+    """A part and its interfaces."""
+
+    fe: pp.FEModel
+    interfaces: dict[str, pp.Rigid | pp.Averaged]
+
+
+def random_part(seed: int, finer: int = 1) -> InterfaceStatics:
+    """Static responses of `random_model`."""
+    fe, interfaces = random_model(seed, finer)
+    return InterfaceStatics(fe, bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms))
+
+
+def random_model(seed: int, finer: int = 1) -> RandomModel:
+    """finer: that many times as many elements along each side."""
     random = np.random.default_rng(seed)
     kind = KINDS[seed % len(KINDS)]
     material = pp.Isotropic(E=10 ** random.uniform(9, 11.5), nu=random.uniform(0, 0.4), rho=random.uniform(1000, 9000))
-    mesh, options = _mesh(kind, random)
+    mesh, options = _mesh(kind, random, finer)
     ends = ("x0", "x1")[: random.integers(1, 3)]
     names = [end if kind != "spider" or end == "x0" else "hub" for end in ends]
     kinds = [pp.Rigid if kind in ("beam", "spider") else (pp.Rigid, pp.Averaged)[random.integers(2)] for _ in names]
     fe = pp.assemble(mesh, material, **options)
-    interfaces = {name: each(name) for name, each in zip(names, kinds)}
-    return InterfaceStatics(fe, bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms))
+    return RandomModel(fe, {name: each(name) for name, each in zip(names, kinds)})
 
 
-def _mesh(kind, random):
+def _mesh(kind, random, finer):
     size = np.array([random.uniform(0.2, 0.6), random.uniform(0.03, 0.1), random.uniform(0.02, 0.1)])
     if kind == "beam":
-        x = np.linspace(0, 1, 9)[:, None]
+        n = 8 * finer**2
+        x = np.linspace(0, 1, n + 1)[:, None]
         nodes = x * size + 0.1 * size[0] * np.sin(3 * x) * random.standard_normal(3)
-        cells = np.column_stack([np.arange(8), np.arange(1, 9)])
-        mesh = pp.Mesh.from_arrays(nodes, {"line2": cells}, node_sets={"x0": [0], "x1": [8]})
+        cells = np.column_stack([np.arange(n), np.arange(1, n + 1)])
+        mesh = pp.Mesh.from_arrays(nodes, {"line2": cells}, node_sets={"x0": [0], "x1": [n]})
         return mesh, {"sections": pp.RectangularSection(0.02 * size[0], 0.05 * size[0], orientation=(0.1, 0.3, 1.0))}
     if kind == "shell":
-        a, b = np.meshgrid(np.linspace(0, 1, 6), np.linspace(0, 1, 4), indexing="ij")
+        n, m = 5 * finer + 1, 3 * finer + 1
+        a, b = np.meshgrid(np.linspace(0, 1, n), np.linspace(0, 1, m), indexing="ij")
         nodes = np.column_stack([a.ravel(), 0.5 * b.ravel(), 0.2 * random.uniform() * np.sin(2 * b.ravel())]) * size[0]
-        rows = np.arange(24).reshape(6, 4)
+        rows = np.arange(n * m).reshape(n, m)
         cells = np.stack([rows[:-1, :-1], rows[1:, :-1], rows[1:, 1:], rows[:-1, 1:]], axis=-1).reshape(-1, 4)
         mesh = pp.Mesh.from_arrays(nodes, {"quad4": cells}, node_sets={"x0": rows[0], "x1": rows[-1]})
         return mesh, {"sections": pp.ShellSection(random.uniform(0.005, 0.03) * size[0])}
     element = "hex8" if kind == "spider" else kind
-    box = pp.box_mesh(tuple(size), SOLIDS[element], element)
+    box = pp.box_mesh(tuple(size), tuple(finer * n for n in SOLIDS[element]), element)
     if random.integers(2):  # equal sides: pairs of equal frequencies
         size[2] = size[1]
     nodes = box.nodes * (size / np.ptp(box.nodes, axis=0))
     if element in ("hex8", "tet4", "wedge6"):
-        nodes = nodes + random.integers(2) * 0.004 * random.standard_normal(nodes.shape)
+        nodes = nodes + random.integers(2) * 0.004 / finer**2 * random.standard_normal(nodes.shape)
     mesh = pp.Mesh.from_arrays(nodes, {element: box.blocks[element].connectivity}, node_sets=dict(box.node_sets))
     if kind != "spider":
         return mesh, {}

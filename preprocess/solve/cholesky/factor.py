@@ -1,7 +1,7 @@
 """`Cholesky`: factor of a matrix, computed and applied by several threads."""
 
 from threading import Lock
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,6 +25,8 @@ from preprocess.solve.cholesky.symbolic import Tree
 from preprocess.solve.threads import Threads
 
 Array = NDArray[np.float64]
+Entries = NDArray[np.floating[Any]]
+Precision = type[np.float64] | type[np.float32]
 Indices = NDArray[np.int64]
 
 BLOCK = 8192  # nodes whose loads are reordered by one task
@@ -39,20 +41,20 @@ class PivotError(Exception):
 
 
 class ArrayPool:
-    """Flat arrays for reuse: allocating memory costs as much as the work in it."""
+    """Flat arrays of one precision for reuse: allocating memory costs as much as the work in it."""
 
-    def __init__(self) -> None:
-        self._lock, self._free = Lock(), list[Array]()
+    def __init__(self, precision: Precision) -> None:
+        self._precision, self._lock, self._free = precision, Lock(), list[Entries]()
 
-    def take(self, size: int) -> Array:
+    def take(self, size: int) -> Entries:
         """An uninitialized array of at least that size."""
         with self._lock:
             fitting = [k for k, each in enumerate(self._free) if size <= len(each) <= 2 * size]
             if fitting:
                 return self._free.pop(min(fitting, key=lambda k: len(self._free[k])))
-        return np.empty(size)
+        return np.empty(size, self._precision)
 
-    def give(self, array: Array) -> None:
+    def give(self, array: Entries) -> None:
         """Return an array to the pool."""
         with self._lock:
             self._free.append(array)
@@ -62,10 +64,19 @@ class ArrayPool:
 class Cholesky:
     """Factor of a symmetric matrix (n, n), three degrees of freedom to a node, in the order of a tree."""
 
-    def __init__(self, K: sp.csr_matrix, tree: Tree, *, signed: bool = False, panels: Array | None = None) -> None:
+    def __init__(
+        self,
+        K: sp.csr_matrix,
+        tree: Tree,
+        *,
+        signed: bool = False,
+        panels: Entries | None = None,
+        precision: Precision = np.float64,
+    ) -> None:
         """Raises PivotError where a pivot is not positive, or with ``signed`` where it is zero.
 
         panels: of the same positive definite matrix and tree, computed before; raises InputError if they do not fit.
+        precision: of the factor and of all operations on it.
         """
         self._tree, self._signed, self._size = tree, signed, K.shape[0]
         self._parts = parts(tree)
@@ -74,9 +85,9 @@ class Cholesky:
         if panels is not None:
             self._L = _fitting(panels, tree)
             return
-        self._L = np.empty(tree.panel[-1])
-        matrix, pool = Matrix(K.indptr, K.indices, K.data), ArrayPool()
-        updates: dict[int, Array] = {}
+        self._L = np.empty(tree.panel[-1], precision)
+        matrix, pool = Matrix(K.indptr, K.indices, K.data), ArrayPool(precision)
+        updates: dict[int, Entries] = {}
         with self._threads as threads:
             for steps_ in rounds(tree):
                 if steps_[0].shared:
@@ -85,9 +96,9 @@ class Cholesky:
                     found = threads.parallel_map(self._subtree, ((step, matrix, pool) for step in steps_))
                     updates |= {step.high - 1: update for step, update in zip(steps_, found)}
 
-    def _subtree(self, step: Step, matrix: Matrix, pool: ArrayPool) -> Array:
+    def _subtree(self, step: Step, matrix: Matrix, pool: ArrayPool) -> Entries:
         """Factor a subtree; the update of its root."""
-        stack, work = pool.take(step.stack), workspace(self._tree, step.low, step.high, self._signed)
+        stack, work = pool.take(step.stack), workspace(self._tree, step.low, step.high, self._signed, self._L.dtype)
         factor = Factor(self._L, self.signs, self._signed)
         self._check(factor_subtree(self._tree, (step.low, step.high), matrix, factor, stack, work))
         update = pool.take(step.update)
@@ -95,7 +106,7 @@ class Cholesky:
         pool.give(stack)
         return update
 
-    def _front(self, s: int, matrix: Matrix, updates: dict[int, Array], pool: ArrayPool) -> Array:
+    def _front(self, s: int, matrix: Matrix, updates: dict[int, Entries], pool: ArrayPool) -> Entries:
         """Factor one front on all threads; its update."""
         tree, L, parallel_map = self._tree, self._L, self._threads.parallel_map
         own, below, f = int(tree.first[s + 1] - tree.first[s]), 3 * int(tree.start[s + 1] - tree.start[s]), int(tree.panel[s])
@@ -121,9 +132,9 @@ class Cholesky:
             raise PivotError(3 * int(self._tree.order[(failed - 1) // 3]) + (failed - 1) % 3)
 
     @staticmethod
-    def bytes_needed(tree: Tree) -> int:
+    def bytes_needed(tree: Tree, precision: Precision = np.float64) -> int:
         """Bytes of the factor and of the workspace."""
-        return 8 * int(tree.panel[-1] + peak_entries(tree, rounds(tree), Threads().count))
+        return np.dtype(precision).itemsize * int(tree.panel[-1] + peak_entries(tree, rounds(tree), Threads().count))
 
     def pivots(self) -> Array:
         """Sizes of the pivots (n,), in the order of the matrix; infinite for nodes outside the tree."""
@@ -137,7 +148,7 @@ class Cholesky:
         return result.ravel()[: self._size]
 
     @property
-    def panels(self) -> Array:
+    def panels(self) -> Entries:
         """Entries of all panels, by supernode."""
         return self._L
 
@@ -151,14 +162,14 @@ class Cholesky:
         tree, parts, n, k = self._tree, self._parts, *loads.shape
         count = len(tree.position)
         given = loads if n == 3 * count else np.vstack([loads, np.zeros((3 * count - n, k))])
-        result = np.zeros((3 * count, k))
-        x = np.empty((k, 3 * len(tree.order)))
+        result, precision = np.zeros((3 * count, k)), self._L.dtype
+        x = np.empty((k, 3 * len(tree.order)), precision)
         by_node, flat = x.reshape(k, -1, 3), x.reshape(-1)
-        outside = [np.empty(0)] * len(parts.steps)
+        outside = [np.empty(0, precision)] * len(parts.steps)
 
         def forwards(at: int) -> None:
             step = parts.steps[at]
-            outside[at] = np.zeros((k, int(np.sqrt(step.update))))
+            outside[at] = np.zeros((k, int(np.sqrt(step.update))), precision)
             for child in parts.children[at]:
                 pass_on(tree, parts.steps[child].high - 1, step.high - 1, outside[child], by_node, outside[at])
             forward(tree, (step.low, step.high), self._L, self.signs, x, flat, outside[at], self._work(step, k))
@@ -175,11 +186,11 @@ class Cholesky:
             threads.parallel_map(scatter, ((tree.order, *block, by_node, result.reshape(count, 3, k)) for block in blocks))
         return result[:n]
 
-    def _work(self, step: Step, k: int) -> Array:
-        return np.empty(3 * k * int(np.diff(self._tree.start[step.low : step.high + 1]).max()))
+    def _work(self, step: Step, k: int) -> Entries:
+        return np.empty(3 * k * int(np.diff(self._tree.start[step.low : step.high + 1]).max()), self._L.dtype)
 
 
-def _fitting(panels: Array, tree: Tree) -> Array:
+def _fitting(panels: Entries, tree: Tree) -> Entries:
     if len(panels) != tree.panel[-1] or not np.isfinite(panels).all():
         raise InputError(f"factor: has {len(panels)} finite entries instead of {tree.panel[-1]}, it is damaged; remove its file")
     return panels

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from flexmbs._jit import part
 from flexmbs._jit.blas import PLAIN, TURNED, Block, add_product, add_square, cholesky_in_place, divide_right
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.int64]
 STRIP = 64  # columns eliminated at once where pivots of both signs occur
 TINY = 1e-300

@@ -17,7 +17,7 @@ from preprocess.solve.cholesky.fronts import (
     load_entries,
 )
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.int64]
 ParallelMap = Callable[[Callable[..., Any], Iterable[tuple[Any, ...]]], list[Any]]
 
@@ -93,7 +93,7 @@ def factor_panel(panel: Panel, signed: bool, parallel_map: ParallelMap) -> int:
     L, f, columns, height = panel.L, panel.f, panel.columns, panel.height
     for first in range(0, columns, WIDTH):
         width = min(WIDTH, columns - first)
-        spare = np.empty(width * (width + STRIP) if signed else 0)
+        spare = np.empty(width * (width + STRIP) if signed else 0, L.dtype)
         failed = factor_strip(panel, first, width, signed, spare, np.zeros(1, np.int32))
         if failed:
             return first + int(failed)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from flexmbs._jit import seldom
 from flexmbs._jit.blas import PLAIN, TURNED, Block, add_product, divide_left
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.int64]
 
 

@@ -24,7 +24,7 @@ from preprocess.solve.cholesky.fronts import (
     set_front_rows,
 )
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.int64]
 
 
@@ -77,9 +77,9 @@ def factor_subtree(tree: Any, span: tuple[int, int], matrix: Any, factor: Factor
     return 0
 
 
-def workspace(tree: Any, low: int, high: int, signed: bool) -> tuple[Any, ...]:
+def workspace(tree: Any, low: int, high: int, signed: bool, precision: Any) -> tuple[Any, ...]:
     """Rows of the nodes in a front, place of each update and its end of the stack, `factor_corner`'s spare entries and pivot."""
     widest = 3 * int(np.diff(tree.first[low : high + 1]).max())
-    spare = np.empty(widest * (widest + STRIP) if signed else 0)
+    spare = np.empty(widest * (widest + STRIP) if signed else 0, precision)
     at, upper = np.zeros(high - low, np.int64), np.zeros(high - low, np.int8)
     return np.empty(len(tree.order), np.int64), at, upper, spare, np.zeros(1, np.int32)

@@ -5,6 +5,7 @@ import pytest
 from random_parts import KINDS, full_model, random_part
 
 import preprocess as pp
+from flexmbs._jit import COMPILED
 from flexmbs.errors import InputError, SolverError
 from preprocess.body.prestress import Prestress
 from preprocess.reduction.certificate import Certificate, Missing, Request
@@ -14,6 +15,7 @@ from preprocess.reduction.smallest_basis import reference_for, reference_of, sma
 from preprocess.reduction.statics import InterfaceStatics
 from preprocess.reduction.sturm import SturmCounts
 from preprocess.reduction.transfer_error import LOSS
+from preprocess.solve import factors, lanczos
 
 SLACK = 1e-8  # accuracy of the full solutions
 TIGHT = 10.0  # largest ratio of a bound to the error
@@ -90,12 +92,13 @@ def check_transfer(statics: InterfaceStatics, reduction: FreeReduction, found: C
     assert found.transfer.as_frequency <= TIGHT * worst + 1e-6
 
 
-def check_part(seed: int) -> None:
-    random, statics = np.random.default_rng(1000 + seed), random_part(seed)
+def check_part(seed: int, finer: int = 1) -> InterfaceStatics:
+    random, statics = np.random.default_rng(1000 + seed), random_part(seed, finer)
     request = Request(band_of(statics, random), 10.0 ** random.uniform(-5, -2))
     reduction, found = reduced(statics, request, random)
     check_frequencies(statics, reduction, found)
     check_transfer(statics, reduction, found)
+    return statics
 
 
 @pytest.mark.parametrize("seed", range(2 * len(KINDS)))
@@ -107,6 +110,26 @@ def test_bounds_hold_for_random_parts(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(2 * len(KINDS), 200))
 def test_bounds_hold_for_many_random_parts(seed: int) -> None:
     check_part(seed)
+
+
+@pytest.fixture
+def single(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Factors in single precision and iterations for modes, in small parts too."""
+    monkeypatch.setattr(factors, "LARGE", 0.0)
+    monkeypatch.setattr(lanczos, "_DENSE_SIZE", 200)
+
+
+@pytest.mark.skipif(not COMPILED, reason="SuperLU factors in double precision only")
+@pytest.mark.parametrize("seed", range(len(KINDS)))
+def test_bounds_hold_with_factors_in_single_precision(seed: int, single: None) -> None:
+    assert check_part(seed, finer=2).refines
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not COMPILED, reason="SuperLU factors in double precision only")
+@pytest.mark.parametrize("seed", range(len(KINDS), 200))
+def test_bounds_hold_with_many_factors_in_single_precision(seed: int, single: None) -> None:
+    check_part(seed, finer=2)
 
 
 def bodies(**options):
