@@ -1,12 +1,14 @@
 """Machine code of kernels from the disk, loaded without Numba."""
 
+import contextlib
 import ctypes
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from flexmbs._jit import COMPILED, machine_code
+import flexmbs._jit as jit
+from flexmbs._jit import COMPILED, address, machine_code
 from flexmbs._jit.address import packed
 from flexmbs._jit.words import layout
 
@@ -24,10 +26,13 @@ def sine_of_sum(x, factor):
 
 @pytest.fixture(scope="module")
 def compiled() -> object:
+    """Compiled here, not taken from Numba's files of an earlier test run."""
     from flexmbs._jit import c_functions
 
     kernel = sine_of_sum.function  # type: ignore[attr-defined]
-    return c_functions.compiled_packed("of_test", kernel, (layout(np.zeros(2)), layout(1.0)), float)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(c_functions, "keeping", lambda keep: contextlib.nullcontext(False))
+        return c_functions.compiled_packed("of_test", kernel, (layout(np.zeros(2)), layout(1.0)), float)
 
 
 def test_what_is_saved_is_loaded(compiled: object, tmp_path: Path) -> None:
@@ -78,3 +83,20 @@ def test_layouts_have_files_of_their_own(tmp_path: Path) -> None:
         layout(x) for x in (1, 1.0, np.zeros(2), np.zeros((2, 2)), np.zeros(2, int), (1, 1.0), (1.0, 1), ((1,), 1.0), ((1, 1.0),))
     ]
     assert len({machine_code.place(str(tmp_path), "kernel", (each,)) for each in layouts}) == len(layouts)
+
+
+@pytest.mark.parametrize("edited", [False, True])
+def test_a_process_that_began_before_an_edit_keeps_nothing(
+    edited: bool, compiled: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its folder is that of the sources when it began; a file that it imports now may be a newer one."""
+    from flexmbs._jit import compiler
+
+    monkeypatch.setattr(address, "CACHE", str(tmp_path / "0123"))
+    monkeypatch.setattr(jit, "CACHE", str(tmp_path / "0123"))
+    monkeypatch.setattr(jit, "_source_digest", lambda: "4567" if edited else "0123")
+    (tmp_path / "0123").mkdir()
+    address._linked_code("of_test", "", (), True, lambda c: compiled)
+    assert (tmp_path / "0123" / "code").exists() is not edited
+    with compiler.keeping(True) as kept:
+        assert kept is not edited

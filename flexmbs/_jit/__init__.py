@@ -4,8 +4,10 @@ Kernels that are called by address are loaded from the disk without it (`flexmbs
 `flexmbs._jit.compiler` when they are called.
 
 Numba's own on-disk cache is keyed by the file of a function, not by the files of the functions it calls, so an edit in
-another file would silently run old machine code. Here the cache folder is named by a digest of every source file of both
-packages: an edit anywhere gives a fresh folder. Where no folder is this user's alone, kernels are compiled in each process.
+another file would silently run old machine code. Here the cache folder is named by a digest of all sources of kernels in both
+packages, which are the files that name this package: an edit of one gives a fresh folder. A file that defines only constants or
+records of kernels says so in its docstring (`tests/test_kernel_sources.py`). Where no folder is this user's alone, kernels are
+compiled in each process.
 ``NUMBA_DISABLE_JIT=1`` runs every kernel as plain Python, with the same numbers.
 """
 
@@ -43,15 +45,22 @@ _MARKS = b"flexmbs._jit", b"flexmbs.law_kernel"  # what a file with kernels impo
 _KEPT_FOLDERS = 4
 
 
-def _source_digest() -> str:
+_ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def _in_digest(path: pathlib.Path, text: bytes) -> bool:
+    """Whether a file is a source of kernels."""
+    return path.parent.name == "_jit" or any(mark in text for mark in _MARKS)
+
+
+def _source_digest(root: pathlib.Path = _ROOT) -> str:
     """Digest of all kernel sources and of the compiler's version."""
     digest = hashlib.sha256(importlib.metadata.version("numba").encode())
-    root = str(pathlib.Path(__file__).resolve().parents[2])
-    folders = (each for package in PACKAGES for each in os.walk(os.path.join(root, package)))  # half the time of pathlib's
+    folders = (each for package in PACKAGES for each in os.walk(root / package))  # half the time of pathlib's
     for path in sorted(os.path.join(folder, name) for folder, _, names in folders for name in names if name.endswith(".py")):
         with open(path, "rb", buffering=0) as file:
             text = file.read()
-        if any(mark in text for mark in _MARKS) or os.path.basename(os.path.dirname(path)) == "_jit":
+        if _in_digest(pathlib.Path(path), text):
             digest.update(os.path.relpath(path, root).encode())
             digest.update(text)
     return digest.hexdigest()[:16]
@@ -79,6 +88,12 @@ def _drop_old(current: pathlib.Path) -> None:
 
 
 CACHE = _cache_folder() if COMPILED else None
+
+
+def sources_unchanged() -> bool:
+    """Whether the sources are still those that name the folder: what a process that began before compiles of newer files would
+    else be found there when the older ones are back."""
+    return CACHE is not None and pathlib.Path(CACHE).name == _source_digest()
 
 
 class Lazy:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flexmbs._jit import CACHE, COMPILED, PACKAGES, intrinsic, machine_code, part, rebound
+from flexmbs._jit import CACHE, COMPILED, PACKAGES, intrinsic, machine_code, part, rebound, sources_unchanged
 from flexmbs._jit.locks import locked
 from flexmbs._jit.words import layout, remember, words
 
@@ -75,7 +75,8 @@ def _linked_code(name: str, how: str, layouts: tuple[Any, ...], keep: bool, comp
                 from flexmbs._jit import c_functions
 
                 found = compiled(c_functions)
-                machine_code.save(place, found)
+                if sources_unchanged():
+                    machine_code.save(place, found)
     return found
 
 

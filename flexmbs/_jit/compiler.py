@@ -15,7 +15,7 @@ from numba.core import config, event
 from numba.core.registry import cpu_target
 from numba.extending import register_jitable, typeof_impl
 
-from flexmbs._jit import CACHE, COMPILED, PACKAGES, WITHIN, Intrinsic, Lazy, intrinsics, is_jitted
+from flexmbs._jit import CACHE, COMPILED, PACKAGES, WITHIN, Intrinsic, Lazy, intrinsics, is_jitted, sources_unchanged
 from flexmbs._jit.indices import count_from_the_front
 from flexmbs._jit.kept_parts import kept_on_disk
 from flexmbs._jit.loading import without_compiler
@@ -32,16 +32,16 @@ if COMPILED:
 
 class _OwnFolder:
     """Numba's cache folder is this version's as long as a thread compiles here: the first one to begin sets it, the last one to
-    end sets it back."""
+    end sets it back. usable: whether the sources were those of the folder then."""
 
     def __init__(self) -> None:
-        self.lock, self.count, self.other = threading.Lock(), 0, ""
+        self.lock, self.count, self.other, self.usable = threading.Lock(), 0, "", False
 
     def change(self, by: int) -> None:
         """One thread more or less."""
         with self.lock:
             if self.count == 0:
-                self.other = config.CACHE_DIR  # type: ignore[attr-defined]
+                self.other, self.usable = config.CACHE_DIR, sources_unchanged()  # type: ignore[attr-defined]
             self.count += by
             config.CACHE_DIR = CACHE or "" if self.count else self.other  # type: ignore[attr-defined]
 
@@ -54,7 +54,7 @@ def keeping(keep: bool) -> Iterator[bool]:
     """Numba's cache folder is this version's; gives whether what is compiled here is kept there."""
     _own_folder.change(1)
     try:
-        yield keep and CACHE is not None
+        yield keep and _own_folder.usable
     finally:
         _own_folder.change(-1)
 
@@ -74,7 +74,7 @@ def part(function: Callable[..., Any], *, own: bool, inline: bool) -> Any:
     options = {"_nrt": False, "pipeline_class": PARTS, "fastmath": FUSED, "forceinline": inline}
     made = without_literals(numba.njit(error_model="numpy", nogil=True, **options)(function))
     own = own and function.__module__.split(".")[0] in PACKAGES and "<locals>" not in function.__qualname__
-    return kept_on_disk(made, f"{CACHE}/parts", PARTS) if own and CACHE else made
+    return kept_on_disk(made, f"{CACHE}/parts", PARTS) if own and _own_folder.usable else made
 
 
 @typeof_impl.register(Lazy)

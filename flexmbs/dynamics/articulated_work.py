@@ -1,7 +1,8 @@
 """Workspace and factors of the recursive formalism, allocated once per run.
 
 What the arrays hold is stated with the columns below; the equations are those of `flexmbs.dynamics.articulated`,
-`flexmbs.dynamics.articulated_rigid` and `flexmbs.dynamics.schur`. Theory: docs/theory.md, sections 20 and 25.
+`flexmbs.dynamics.articulated_rigid` and `flexmbs.dynamics.schur`, whose machine code has the columns below in it: this file is
+one of the sources of `flexmbs._jit`. Theory: docs/theory.md, sections 20 and 25.
 """
 
 from collections.abc import Sequence
