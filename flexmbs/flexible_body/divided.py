@@ -24,7 +24,8 @@ class DividedBodyData:
     name: of the body.  pieces: one or more; two that have a frame of the same name are welded there, other frames belong to the
     body. The body frame is that of the first piece.
 
-    Raises InputError for frames that more than two pieces have, and for pieces that are not all connected.
+    Raises InputError for frames that more than two pieces have, for pieces that are not all connected, and for those of different
+    parts or reductions.
 
     Examples
     --------
@@ -46,9 +47,15 @@ class DividedBodyData:
     def __post_init__(self) -> None:
         check_welds(self.name, self.frames_by_piece)
         for i, j, cut in welds(self.frames_by_piece):
-            counts = [len(self.pieces[k].frames[cut].local) for k in (i, j)]
-            if counts[0] != counts[1]:
-                raise InputError(f"{self.name}: {cut} has {counts[0]} local displacements in one piece, {counts[1]} in the other")
+            one, other = (self.pieces[k].frames[cut] for k in (i, j))
+            if len(one.local) != len(other.local):
+                counts = f"{len(one.local)} local displacements in one piece, {len(other.local)} in the other"
+                raise InputError(f"{self.name}: {cut} has {counts}; take all pieces of one reduction")
+            if one.cut != other.cut:
+                raise InputError(
+                    f"{self.name}: {cut} is of different parts or reductions in pieces {i + 1} and {j + 1};"
+                    " take all pieces of one"
+                )
 
     @property
     def frames_by_piece(self) -> FrameNames:

@@ -42,7 +42,7 @@ _BODY = {
     "modes/frequency": "f", "modes/kind": "f", "modes/effective_mass": "f6", "modes/damping": "f",
 }  # fmt: skip
 _FRAME = {"x": "3", "R": "33", "phi": "3f", "psi": "3f", "kind": ""}
-_CUT = {"local": "*f"}  # of frames at cuts
+_CUT = {"local": "*f", "cut": ""}  # of frames at cuts
 _SURFACE = {"surface/nodes": "n3", "surface/phi": "n3f", "surface/triangles": "t3", "surface/node_ids": "n"}
 _GEOMETRIC = {"geometric/acceleration": "3ff", "geometric/angular_acceleration": "3ff", "geometric/rotation": "6ff"}
 _STRESS = {
@@ -56,7 +56,8 @@ _PLIES = {
     "stress/plies/strengths": "k5",
 }  # fmt: skip
 _TYPES = {
-    "kind": "S", "triangles": "i", "node_ids": "i", "stress/rows": "i", "stress/material": "i", "stress/interfaces": "S",
+    "kind": "S", "cut": "S", "triangles": "i", "node_ids": "i", "stress/rows": "i", "stress/material": "i",
+    "stress/interfaces": "S",
     "stress/modes": "g", "stress/correction": "g",
     **dict.fromkeys(("stress/plies/bottom", "stress/plies/top", "stress/plies/laminate", "stress/plies/first"), "i"),
 }  # fmt: skip
@@ -89,6 +90,7 @@ def _reduced(data: FlexibleBodyData) -> Arrays:
     for name, frame in data.frames.items():
         parts = {"x": frame.x, "R": frame.R, "phi": frame.phi, "psi": frame.psi, "kind": _texts(frame.kind)}
         parts |= {"local": frame.local} if len(frame.local) else {}
+        parts |= {"cut": _texts(frame.cut)} if frame.cut else {}
         arrays |= {f"frames/{name}/{part}": value for part, value in parts.items()}
     if data.geometric is not None:
         arrays |= {item: getattr(data.geometric, item.partition("/")[2]) for item in _GEOMETRIC}
@@ -214,13 +216,18 @@ def _values(
     return dict(
         name=str(header.get("name", "")),
         **numbers,  # type: ignore[arg-type]
-        frames={name: FlexibleFrame(**(p | {"kind": bytes(p["kind"]).decode()})) for name, p in parts.items()},  # type: ignore[arg-type]
+        frames={name: FlexibleFrame(**_decoded(own)) for name, own in parts.items()},
         modes=ModeTable(kind=kinds, **modes),  # type: ignore[arg-type]
         surface=Surface(**{item.partition("/")[2]: value for item, value in surface.items()}) if surface else None,  # type: ignore[arg-type]
         provenance=provenance,
         geometric=_geometric(arrays, frames) if any(item in _GEOMETRIC for item in arrays) else None,
         stress=_stress_record(stress) if stress else None,
     )
+
+
+def _decoded(items: Arrays) -> dict[str, Any]:
+    """The items of a frame, its texts as strings."""
+    return {part: bytes(value).decode() if _TYPES.get(part) == "S" else value for part, value in items.items()}  # type: ignore[call-overload]
 
 
 def _geometric(arrays: Arrays, frames: list[str]) -> GeometricStiffness:

@@ -27,7 +27,7 @@ class FlexibleFrame:
     x: (3,) undeformed position [m].  R: (3, 3) undeformed axes (columns, in the body frame).
     phi, psi: (3, nf) translation and rotation shape functions.  kind: "rigid", "averaged", "origin" or "node".
     local: (m, nf) displacements of the surface relative to the frame by the shapes [m], equal in two pieces of a divided body at
-    a cut; none by default.
+    a cut; none by default.  cut: of a cut, a digest of its nodes and of the patterns of these displacements, one for both pieces.
     Source: docs/theory.md, section 10.
 
     Examples
@@ -45,6 +45,7 @@ class FlexibleFrame:
     psi: FloatArray
     kind: str = "node"
     local: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    cut: str = ""
 
     def __post_init__(self) -> None:
         nf = np.shape(self.phi)[-1] if np.ndim(self.phi) else 0

@@ -239,7 +239,7 @@ class FlexibleBody(Body, kind="flexible"):
     data : FlexibleBodyData or None
         Data in memory, also of a divided body, instead of a file.
     damping : float, floats or None
-        Modal damping ratios instead of those of the data, one number or one per mode.
+        Modal damping ratios instead of those of the data, one number or one per mode; of a divided body those of its pieces.
     qf0 : floats or None
         Initial elastic coordinates, one per mode; None: zero.
     qf_dot0 : floats or None [1/s]
@@ -315,11 +315,16 @@ class FlexibleBody(Body, kind="flexible"):
             text = f"its data fail the check {data.failed[0]}; correct the body, or accept it with allow_unverified"
             errors.append(Problem((*path, "data" if self.file is None else "file"), text))
         high = max(self.damping if isinstance(self.damping, tuple) else (self.damping or 0.0,), default=0.0)
-        overdamped = [Problem((*path, "damping"), f"the ratio {high:g} is above 1 (overdamped); 0.01 means 1 %")]
+        warned = (
+            [Problem((*path, "damping"), f"the ratio {high:g} is above 1 (overdamped); 0.01 means 1 %")] if high > 1.0 else []
+        )
+        if isinstance(data, DividedBodyData) and len(data.pieces) > 1 and isinstance(self.damping, float) and self.damping > 0:
+            text = f"{self.damping:g} is the ratio of the modes of each piece, the body's lowest modes have far less"
+            warned.append(Problem((*path, "damping"), f"{text}; reduce it with a function of the frequency, see reduce_divided"))
         modes = [each.modes for each in (data.pieces if isinstance(data, DividedBodyData) else [data])]
         normal = [f for each in modes for f, kind in zip(each.frequency, each.kind) if kind != "static"]
         highest = float(max(normal, default=math.inf))
-        return Findings(tuple(data.frames), data.nf, tuple(overdamped if high > 1.0 else ()), tuple(errors), highest)
+        return Findings(tuple(data.frames), data.nf, tuple(warned), tuple(errors), highest)
 
     def _identity(self) -> tuple[object, ...]:
         path = None if self.file is None else str(Path(self.file).resolve())

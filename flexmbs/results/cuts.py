@@ -16,10 +16,11 @@ import numpy as np
 from flexmbs.flexible_body.parts import FloatArray, IntArray
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.flexible_body.welds import welds
-from flexmbs.system.check import PASS, Check, graded
+from flexmbs.system.check import FAIL, PASS, Check, graded
 from flexmbs.system.sizes import model_size
 
 if TYPE_CHECKING:
+    from flexmbs.flexible_body.divided import DividedBodyData
     from flexmbs.results.deformation import Deformation
     from flexmbs.results.solution import SolutionData
 
@@ -39,45 +40,54 @@ def cuts(solution: SolutionData, name: str) -> Check | None:
     if not size > SMALL * model_size(solution.compiled):
         return Check(f"Cuts of {name}", PASS, "its displacements are negligible")
     found = [
-        (*_apart(solution, name, shape, weld, times), weld[2])
-        for weld in welds(data.frames_by_piece)
-        if data.pieces[weld[0]].frames[weld[2]].kind == "averaged"
+        _apart(solution, name, shape, pair, cuts, times)
+        for pair, cuts in _by_pieces(data).items()
+        if data.pieces[pair[0]].frames[cuts[0]].kind == "averaged"
     ]
     if not found:
         return None
     apart, k, cut = max(found)
+    if apart == np.inf:
+        return Check(
+            f"Cuts of {name}", FAIL, f"the two pieces of {cut} have no node in common there", "take all pieces of one reduction"
+        )
     status, t = graded(apart / size, APART), solution.t[times[k]]
     text = f"the sides of {cut} are {apart:.1e} m apart, {apart / size:.1e} of the displacement, at t = {t:.4g} s"
     remedy = "" if status == PASS else "too soft, because it warps there: use fewer pieces, or cut elsewhere"
     return Check(f"Cuts of {name}", status, text, remedy)
 
 
+def _by_pieces(data: DividedBodyData) -> dict[tuple[int, int], list[str]]:
+    """Cuts between two pieces."""
+    found: dict[tuple[int, int], list[str]] = {}
+    for i, j, cut in welds(data.frames_by_piece):
+        found.setdefault((i, j), []).append(cut)
+    return found
+
+
 def _apart(
-    solution: SolutionData, name: str, shape: Deformation, weld: tuple[int, int, str], times: IntArray
-) -> tuple[float, int]:  # fmt: skip
-    """Largest difference of w between the sides of a cut [m], and at which of the times."""
+    solution: SolutionData, name: str, shape: Deformation, pair: tuple[int, int], cuts: list[str], times: IntArray
+) -> tuple[float, int, str]:  # fmt: skip
+    """Largest difference of w between the sides of the cuts of two pieces [m], infinite without common nodes, at which of the
+    times, and the cut. A node is of the cut relative to whose frames its displacements differ least: frames of coaxial cuts, as
+    of two tubes, are at one place."""
     names, data = solution.compiled.pieces[name]
-    i, j, cut = weld
+    i, j = pair
     _, *sides = np.intersect1d(shape.pieces[i].rows, shape.pieces[j].rows, return_indices=True)
-    near = _nearest(data.pieces[i], sides[0], [each for a, b, each in welds(data.frames_by_piece) if (a, b) == (i, j)]) == cut
-    one, two = (
-        _beyond_frame(data.pieces[k], cut, solution.elastic(names[k])[times], side[near]) for k, side in zip((i, j), sides)
-    )
-    apart = np.linalg.norm(one - two, axis=2).max(axis=1, initial=0.0)
-    return float(apart.max()), int(apart.argmax())
+    if not sides[0].size:
+        return np.inf, 0, cuts[0]
+    q = [solution.elastic(names[k])[times] for k in pair]
+    w = [[_beyond_frame(data.pieces[k], cut, own, rows) for k, own, rows in zip(pair, q, sides)] for cut in cuts]
+    differences = np.array([np.linalg.norm(one - other, axis=2) for one, other in w])
+    own = differences.max(axis=1).argmin(axis=0)  # cut of each node
+    apart = np.take_along_axis(differences, own[None, None], axis=0)[0]
+    k, node = np.unravel_index(apart.argmax(), apart.shape)
+    return float(apart[k, node]), int(k), cuts[own[node]]
 
 
 def _some(count: int, most: int) -> IntArray:
     """Numbers below ``count``, evenly."""
     return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64))
-
-
-def _nearest(piece: FlexibleBodyData, rows: IntArray, names: list[str]) -> np.ndarray:
-    """Name (n,) of the nearest of some frames to each node in rows (n,) of the surface."""
-    assert piece.surface is not None
-    places = np.array([piece.frames[name].x for name in names])
-    away = np.linalg.norm(piece.surface.nodes[rows][:, None] - places, axis=2)
-    return np.array(names)[away.argmin(axis=1)]
 
 
 def _beyond_frame(piece: FlexibleBodyData, cut: str, q: FloatArray, rows: IntArray) -> FloatArray:

@@ -25,6 +25,7 @@ from preprocess.reduction.statics import InterfaceStatics
 
 FREQUENCIES = 6  # compared
 TOLERATED = 0.01  # error of compliance or frequency without a warning
+DAMPED = 0.25  # of damping
 
 
 class CutErrors(NamedTuple):
@@ -76,13 +77,52 @@ def cut_errors(statics: InterfaceStatics, reference: str, bodies: Sequence[Flexi
     return CutErrors(reference, compliance, omega / (2.0 * np.pi), 1.0 - np.sqrt(np.maximum(lam, 0.0)) / omega)
 
 
-def warn_of_cuts(errors: CutErrors) -> None:
-    """Warn of errors above `TOLERATED`."""
+def pieces_damping(bodies: Sequence[FlexibleBodyData]) -> tuple[FloatArray, FloatArray]:
+    """The lowest frequencies (m,) [Hz] of bodies welded at their cuts, held at the reference of the first, and the damping ratios
+    φᵀDφ / 2ω of these modes.
+
+    In slow motions the pieces deform by their lowest shapes alone, whose own frequencies ω_p are high: a ratio ζ of these
+    dissipates like ζ ω/ω_p.
+    """
+    welded = Welded.of(bodies, poses_of(bodies)).in_modes(FREQUENCIES)
+    omega = np.sqrt(np.maximum(np.diag(welded.K), 0.0))
+    return omega / (2.0 * np.pi), np.diag(welded.D) / (2.0 * omega)
+
+
+def warn_of_damping(frequency: FloatArray, ratio: FloatArray, asked: FloatArray) -> None:
+    """Warn of the lowest mode of the pieces together that is damped otherwise than asked."""
+    off = np.flatnonzero(np.abs(ratio - asked) > DAMPED * asked)
+    if off.size:
+        f, found, wanted = (float(each[off[0]]) for each in (frequency, ratio, asked))
+        warnings.warn(
+            f"divide: damping: ratios are those of the modes of the pieces; all together have {found:.2g} at {f:.4g} Hz, not"
+            f" {wanted:.3g}: give a function of the frequency in Hz, lambda f: {wanted:.3g} * f / {f:.4g}, which damps the others"
+            " in proportion to their frequency",
+            PreprocessWarning,
+            stacklevel=4,
+        )
+
+
+CAUSES = {  # by the kind of cuts, of too soft and too stiff pieces, with the remedy
+    "full": ("more patterns of forces act there", "cut elsewhere or use fewer pieces", "the modes are few", "use more modes"),
+    "averaged": (
+        "averaged cuts leave warping free", "use cuts='full', or fewer pieces", "the modes are few", "use more modes",
+    ),
+    "rigid": (
+        "more deforms than the modes say", "use more modes", "rigid cuts prevent deformation, or the modes are few",
+        "use cuts='full', fewer pieces or more modes",
+    ),
+}  # fmt: skip
+
+
+def warn_of_cuts(errors: CutErrors, kind: str) -> None:
+    """Warn of errors above `TOLERATED` with this ``kind`` of cuts."""
     what, error = errors.worst()
     if abs(error) > TOLERATED:
-        cause = "averaged cuts leave warping free" if error > 0 else "rigid cuts prevent deformation, or the modes are few"
+        soft, cut_less, stiff, refine = CAUSES[kind]
+        cause, remedy = (soft, cut_less) if error > 0 else (stiff, refine)
         message = (
             f"divide: the pieces together are {'softer' if error > 0 else 'stiffer'} than the whole part, {what} by"
-            f" {abs(error):.2g}: {cause}; use cuts='full', fewer pieces or more modes"
+            f" {abs(error):.2g}: {cause}; {remedy}"
         )
         warnings.warn(message, PreprocessWarning, stacklevel=4)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import hashlib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -15,14 +16,14 @@ from flexmbs.flexible_body.divided import DividedBodyData
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.flexible_body.welds import welds
 from preprocess.body.build import How, Piece, Steps, body_of, check_options, model_of
-from preprocess.body.cut_accuracy import cut_errors, warn_of_cuts
+from preprocess.body.cut_accuracy import cut_errors, pieces_damping, warn_of_cuts, warn_of_damping
 from preprocess.body.cut_patterns import cut_patterns
-from preprocess.body.damping import Damping
+from preprocess.body.damping import Damping, damping_ratios
 from preprocess.body.provenance import default_name
 from preprocess.body.stress import SURFACE_STRESS, Stress
 from preprocess.fe.element_groups import Materials
 from preprocess.fe.face_average import FaceAveraged
-from preprocess.fe.freedoms import Indices
+from preprocess.fe.freedoms import Indices, dofs_of
 from preprocess.fe.interfaces import Averaged, BoundInterface, Interface, Rigid, bind_interfaces
 from preprocess.fe.model import FEModel
 from preprocess.fe.undivided import Undivided, undivided
@@ -68,7 +69,11 @@ def reduce_divided(
     factorization of its stiffness; "averaged" does without, and transmits forces and moments as tractions that are linear over
     the cut, which contracts and warps freely: right for compact sections of solids, far too soft for thin-walled and open ones;
     "rigid" holds the cut.
-    method, damping, stiffening, stress, inertia_loads, progress: of each piece, as in `reduce`; no damping by mode.
+    method, stiffening, stress, inertia_loads, progress: of each piece, as in `reduce`.
+    damping: of the modes of each piece, a ratio or a function of the frequency. In slow motions the pieces deform by shapes of
+    high frequency alone, so that a ratio damps the lowest modes of the part far less; "damping: pieces …" in the provenance has
+    their ratios, with a warning. A ratio ζ at the frequency f₁ [Hz] of the part is ``lambda f: ζ * f / f₁``, which damps its
+    other modes in proportion to their frequency.
     estimate: estimate the errors of each piece, and compare all together with the whole part: static displacements under loads at
     the interfaces and the lowest frequencies, held at the reference ("accuracy: pieces …" in the provenance of the first piece),
     with a warning above 1 %; this factorizes the stiffness of the whole part.
@@ -100,20 +105,30 @@ def reduce_divided(
         How(method, None, None, each.reference, damping, None, stiffening, stress, f"{title}, piece {k}", estimate, inertia_loads)
         for k, each in enumerate(plan, 1)
     ]
-    bound = [_bound(each, cuts) for each in plan]
-    whole = _Whole(plan, interfaces)
+    bound = [_bound(plan, k, cuts) for k in range(len(plan))]
+    whole = _Whole(plan, interfaces, cuts)
     known: list[Piece | None] = [None] * len(plan)
     if cuts == FULL and len(plan) > 1:
         statics = [_located(each.fe, InterfaceStatics, each.fe, own) for each, own in zip(plan, bound)]
         found = cut_patterns(whole.statics, whole.undivided, statics, _cuts(plan))
         known = [Piece(*pair) for pair in zip(statics, found)]
-    bodies = [
-        _located(each.fe, body_of, each.fe, own, how, Steps(_within(progress, k, len(plan))), piece)
-        for k, (each, own, how, piece) in enumerate(zip(plan, bound, hows, known))
-    ]
+    with warnings.catch_warnings():
+        if callable(damping):
+            warnings.filterwarnings("ignore", "damping: ratio", PreprocessWarning)  # of a piece, far above those of the part
+        bodies = [
+            _located(each.fe, body_of, each.fe, own, how, Steps(_within(progress, k, len(plan))), piece)
+            for k, (each, own, how, piece) in enumerate(zip(plan, bound, hows, known))
+        ]
+    bodies = _marked(bodies, {cut: _digest_of(plan[i].fe, cut, cuts, known[i]) for i, _, cut in _cuts(plan)})
+    if cuts == "rigid" and len(plan) > 1 and not estimate:
+        message = "divide: rigid cuts make a part stiffer, how much is not estimated; use cuts='full', or omit estimate=False"
+        warnings.warn(message, PreprocessWarning, stacklevel=3)
+    facts: dict[str, str | float] = {}
+    if len(plan) > 1 and (callable(damping) or damping):
+        facts |= _damping_facts(damping, reference, bodies, dampers=any(each.fe.has_dampers for each in plan))
     if estimate and len(plan) > 1:
-        facts = whole.cut_facts(reference, bodies)
-        bodies[0] = dataclasses.replace(bodies[0], provenance={**bodies[0].provenance, **facts})
+        facts |= whole.cut_facts(reference, bodies)
+    bodies[0] = dataclasses.replace(bodies[0], provenance={**bodies[0].provenance, **facts})
     return DividedBodyData(title, tuple(bodies))
 
 
@@ -125,11 +140,11 @@ def _located(fe: FEModel, function: Callable[..., Made], *given: Any) -> Made:
         raise InputError(*(f"{problem} ({fe.source})" for problem in error.problems)) from None
 
 
-def _bound(piece: _Planned, cuts: str) -> list[BoundInterface]:
-    """The interfaces of a piece, those at its cuts last."""
-    fe = piece.fe
-    at = {cut: _at_cut(fe, cut, cuts) for cut in fe.node_sets if cut.startswith(CUT)}
-    return _located(fe, bind_interfaces, {**piece.interfaces, **at}, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms)
+def _bound(plan: Sequence[_Planned], k: int, cuts: str) -> list[BoundInterface]:
+    """The interfaces of piece k, those at its cuts last."""
+    fe, models = plan[k].fe, [each.fe for each in plan]
+    at = {cut: _at_cut(fe, models[j], cut, cuts) for cut, j in _neighbours(models, k)}
+    return _located(fe, bind_interfaces, {**plan[k].interfaces, **at}, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms)
 
 
 def _cuts(plan: Sequence[_Planned]) -> list[tuple[int, int, str]]:
@@ -137,11 +152,38 @@ def _cuts(plan: Sequence[_Planned]) -> list[tuple[int, int, str]]:
     return list(welds([[name for name in piece.fe.node_sets if name.startswith(CUT)] for piece in plan]))
 
 
+def _digest_of(fe: FEModel, cut: str, kind: str, piece: Piece | None) -> str:
+    """What distinguishes a cut from those of other parts and reductions: nodes, whether they are held, patterns."""
+    rows = np.unique(fe.node_sets[cut])
+    rows = rows[np.argsort(fe.node_ids[rows])]
+    patterns = b"" if piece is None else piece.patterns[cut][dofs_of(rows)].tobytes()
+    content = (b"held" if kind == "rigid" else b"", fe.node_ids[rows].tobytes(), fe.nodes[rows].tobytes(), patterns)
+    return hashlib.sha256(b" ".join(content)).hexdigest()
+
+
+def _marked(bodies: Sequence[FlexibleBodyData], digests: Mapping[str, str]) -> list[FlexibleBodyData]:
+    """The bodies, whose frames at cuts have their digests."""
+    marked = [
+        {name: dataclasses.replace(frame, cut=digests.get(name, "")) for name, frame in body.frames.items()} for body in bodies
+    ]
+    return [dataclasses.replace(body, frames=frames) for body, frames in zip(bodies, marked)]
+
+
+def _damping_facts(
+    damping: Damping, reference: str, bodies: Sequence[FlexibleBodyData], *, dampers: bool
+) -> dict[str, str | float]:
+    """Damping ratios of the pieces together; a warning where they are not those asked for, nor have dampers a share in them."""
+    frequency, ratio = pieces_damping(bodies)
+    if not dampers:
+        warn_of_damping(frequency, ratio, damping_ratios(damping, frequency))
+    return {f"damping: pieces, held at {reference}": ", ".join(f"{f:.6g} Hz {z:.3g}" for f, z in zip(frequency, ratio))}
+
+
 class _Whole:
     """The part without its cuts."""
 
-    def __init__(self, plan: Sequence[_Planned], interfaces: Mapping[str, Interface]) -> None:
-        self._plan, self._interfaces = plan, interfaces
+    def __init__(self, plan: Sequence[_Planned], interfaces: Mapping[str, Interface], cuts: str) -> None:
+        self._plan, self._interfaces, self._cuts = plan, interfaces, cuts
 
     @functools.cached_property
     def undivided(self) -> Undivided:
@@ -160,7 +202,7 @@ class _Whole:
             errors = cut_errors(self.statics, reference, bodies)
         except MachineError as error:
             return {"accuracy: pieces": f"not estimated: {error}"}
-        warn_of_cuts(errors)
+        warn_of_cuts(errors, self._cuts)
         return errors.facts()
 
 
@@ -249,12 +291,13 @@ def _place(name: str, interface: Interface, models: Sequence[FEModel]) -> int:
     return found.pop()
 
 
-def _at_cut(fe: FEModel, cut: str, kind: str) -> Interface:
-    """The interface at a cut, at the centroid of its faces or, where it has other elements, of its nodes. Raises InputError."""
+def _at_cut(fe: FEModel, beside: FEModel, cut: str, kind: str) -> Interface:
+    """The interface of a model at a cut, at the centroid of the faces between it and the model ``beside``, with nodes on other
+    elements that of its nodes: the same from both sides. Raises InputError."""
     rows = np.unique(fe.node_sets[cut])
-    if fe.mesh is None:
-        raise InputError(f"{fe.source}: has no elements; a divided body is made of meshes")
-    m = face_mass(fe.mesh, rows)
+    if fe.mesh is None or beside.mesh is None:
+        raise InputError(f"{(beside if fe.mesh else fe).source}: has no elements; a divided body is made of meshes")
+    m = face_mass(fe.mesh, rows, beside.mesh)
     area = np.asarray(m.sum(axis=1)).ravel()
     bare = np.diff(m.indptr) == 0
     if bare.any() and kind == "averaged":

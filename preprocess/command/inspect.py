@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 OWN = "flexmbs"
 PIECES = "accuracy: pieces, "
+LOWEST = 6  # modes of a divided body
 HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
@@ -71,7 +72,10 @@ def described_pieces(data: DividedBodyData) -> str:
         f"{text} {data.provenance[key]:.2g}" for what, text in whats.items() if (key := f"{PIECES}{what}") in data.provenance
     ]
     together = [f"largest relative errors of the pieces together, against the whole part: {', '.join(errors)}"] if errors else []
-    return "\n".join([head, *together, *map(described, data.pieces)])
+    modes = data.assembled(LOWEST).modes
+    lowest = ", ".join(f"{f:.5g} Hz {zeta:.3g}" for f, zeta in zip(modes.frequency, modes.damping))
+    ratios = f"lowest modes of the pieces together, with their damping ratios: {lowest}"
+    return "\n".join([head, ratios, *together, *map(described, data.pieces)])
 
 
 def _inspect_body(data: FlexibleBodyData, as_json: bool) -> int:

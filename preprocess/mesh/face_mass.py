@@ -27,21 +27,32 @@ EXPONENTS = {
 }  # of the shape functions on a face, by its number of nodes
 
 
-def face_mass(mesh: Mesh, rows: Indices) -> sp.csr_matrix:
-    """∫ N_a N_b dA (n, n) over the outer faces whose nodes are all among the n node ``rows`` [m²]."""
+def face_mass(mesh: Mesh, rows: Indices, beside: Mesh | None = None) -> sp.csr_matrix:
+    """∫ N_a N_b dA (n, n) over the outer faces whose nodes are all among the n node ``rows`` [m²] and, by their numbers, of those
+    that a mesh ``beside`` has too: of an element that the other mesh encloses not all such faces lie between both."""
     place = np.full(len(mesh.nodes), -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))
-    solids = {name: block.connectivity for name, block in mesh.blocks.items() if name in ELEMENTS}
-    entries: list[tuple[Array, Indices]] = []
-    for _, nodes in outer_faces(solids) if solids else ():
-        inside = nodes[(place[nodes] >= 0).all(axis=1)]
-        entries.append((face_masses(mesh.nodes[inside]), place[inside]))
+    others = None if beside is None else {face for nodes in _outer(beside) for face in _numbered(beside, nodes)}
     total = sp.csr_matrix((len(rows), len(rows)))
-    for masses, at in entries:
-        k = at.shape[1]
+    for nodes in _outer(mesh):
+        inside = nodes[(place[nodes] >= 0).all(axis=1)]
+        if others is not None:
+            inside = inside[np.array([face in others for face in _numbered(mesh, inside)], bool)]
+        at, k = place[inside], inside.shape[1]
         i, j = np.repeat(at, k, axis=1).ravel(), np.tile(at, (1, k)).ravel()
-        total = total + sp.csr_matrix((masses.ravel(), (i, j)), shape=total.shape)
+        total = total + sp.csr_matrix((face_masses(mesh.nodes[inside]).ravel(), (i, j)), shape=total.shape)
     return total
+
+
+def _outer(mesh: Mesh) -> list[Indices]:
+    """Outer faces of solid elements, rows of their nodes, by shape."""
+    solids = {name: block.connectivity for name, block in mesh.blocks.items() if name in ELEMENTS}
+    return [nodes for _, nodes in outer_faces(solids)] if solids else []
+
+
+def _numbered(mesh: Mesh, nodes: Indices) -> list[tuple[int, ...]]:
+    """Faces as the ascending numbers of their nodes."""
+    return [tuple(face) for face in np.sort(mesh.node_ids[nodes], axis=1).tolist()]
 
 
 def node_areas(x: Array) -> Array:

@@ -1,5 +1,6 @@
 """Results of divided bodies are those of one part: stress and displacement as of the undivided body, one surface, page, files."""
 
+import dataclasses
 import itertools
 from pathlib import Path
 
@@ -128,6 +129,38 @@ def test_cuts_whose_sides_do_not_fit_are_found(width: float, cuts: str, status: 
     assert (abs(turned[1] / turned[0] - 1) < 0.01) == (status == "PASS")
     (check,) = (check for check in fm.statics(bar(DIVIDED, 5000.0)).solution.audit if check.title == "Cuts of bar")
     assert check.status == "PASS"  # far bending, not warping
+
+
+def tube_in_a_tube() -> pp.Mesh:
+    """A rod inside a square tube, joined at the ends: a cut through both has two frames at one place."""
+    box = pp.box_mesh((0.5, 0.35, 0.35), (10, 7, 7), "hex8")
+    (block,) = box.blocks.values()
+    x, *across = (box.nodes[block.connectivity].mean(axis=1) / 0.05).T
+    ring = np.abs(np.array(across) - 3.5).max(axis=0)
+    used, rows = np.unique(block.connectivity[(ring > 2.5) | (ring < 0.6) | (x < 1) | (x > 9)], return_inverse=True)
+    sets = {"x0": np.flatnonzero(box.nodes[used, 0] < 1e-9), "x1": np.flatnonzero(box.nodes[used, 0] > 0.5 - 1e-9)}
+    return pp.Mesh.from_arrays(box.nodes[used], {"hex8": rows.reshape(-1, 8)}, node_sets=sets)
+
+
+def test_coaxial_cuts_are_told_apart() -> None:
+    """By the nearest frame all nodes were of the first."""
+    options = {"interfaces": FEW["interfaces"], "reference": "root", "method": pp.CraigBampton(modes=4), "name": "bar"}
+    data = pp.reduce_divided(pp.divide(tube_in_a_tube(), pieces=2), STEEL, **options, estimate=False)
+    model = bar(data, 0.0)
+    model.add(fm.FrameForce("bending", "bar/tip", force=(0.0, 0.0, 1e5)))
+    solution = fm.statics(model).solution
+    (check,) = (check for check in solution.audit if check.title == "Cuts of bar")
+    assert check.status == "PASS", check
+
+
+def test_pieces_without_common_nodes_are_found() -> None:
+    """Whose files were put together by hand, as those of two meshes."""
+    first, *others = DIVIDED.pieces
+    surface = dataclasses.replace(first.surface, node_ids=first.surface.node_ids + 10**6)
+    data = DividedBodyData("bar", (dataclasses.replace(first, surface=surface), *others))
+    (check,) = (check for check in fm.statics(bar(data, 5000.0)).solution.audit if check.title == "Cuts of bar")
+    assert check.status == "FAIL"
+    assert "have no node in common" in str(check)
 
 
 def test_hot_spots_envelope_and_history_are_of_one_part(run: fm.Solution) -> None:

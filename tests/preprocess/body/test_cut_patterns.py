@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -275,3 +276,106 @@ def test_other_modal_coordinates_keep_the_local_displacements() -> None:
     piece = pp.reduce_divided(models("channel of shells", 2), stress=None, **OPTIONS).pieces[0]
     T = np.random.default_rng(3).normal(size=(piece.nf, piece.nf))
     assert np.array_equal(transformed(piece, T).frames["cut 1"].local, piece.frames["cut 1"].local @ T)
+
+
+def columns(seed: int) -> pp.Mesh:
+    """A box of hexahedra in two element sets, each column of cells along x cut at a random place."""
+    ends = np.random.default_rng(seed).integers(2, 5, size=(3, 3))
+    box = pp.box_mesh((0.6, 0.3, 0.3), (6, 3, 3), "hex8")
+    (block,) = box.blocks.values()
+    at = np.floor(box.nodes[block.connectivity].mean(axis=1) / 0.1).astype(int)
+    beyond = at[:, 0] >= ends[at[:, 1], at[:, 2]]
+    return dataclasses.replace(box, element_sets={"first": block.ids[~beyond], "second": block.ids[beyond]})
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_both_sides_of_interlocking_pieces_have_one_frame(seed: int) -> None:
+    """Some elements have faces whose nodes are all shared and that do not lie between the pieces; a mean over those of one piece
+    put its frame elsewhere, so that the pieces were moved apart with PASS."""
+    mesh = columns(seed)
+    body = pp.reduce_divided(pp.divide(mesh, sets=["first", "second"]), STEEL, **OPTIONS)
+    assert max(map(abs, errors(body)[0].values())) < 1e-3
+    assert len(body.joined.surface.nodes) == len(mesh.nodes)
+    assert body.frames["tip"].x - body.frames["root"].x == pytest.approx([0.6, 0.0, 0.0], abs=1e-12)
+    whole = twist(pp.reduce(mesh, STEEL, **OPTIONS))
+    assert twist(body) == pytest.approx(whole, rel=1e-3)
+
+
+def skinned() -> pp.Mesh:
+    """Hexahedra with shells on top, whose cells across have other sizes."""
+    box = pp.box_mesh((0.2, 0.04, 0.04), (6, 3, 2), "hex8")
+    (block,) = box.blocks.values()
+    x = box.nodes * (1.0, 1.0, 1.0) + np.outer(box.nodes[:, 1] ** 2 * (0.04 - box.nodes[:, 1]) * 400.0, (0.0, 1.0, 0.0))
+    top = block.connectivity[np.isclose(x[block.connectivity][:, :, 2].mean(axis=1), 0.03)]
+    quads = np.array([[node for node in each if np.isclose(x[node, 2], 0.04)] for each in top])
+    own = np.isclose(x[:, 2], 0.04)
+    sets = {"x0": (x[:, 0] < 1e-9) & ~own, "x1": (x[:, 0] > 0.2 - 1e-9) & ~own}
+    return pp.Mesh.from_arrays(
+        x, {"hex8": block.connectivity, "quad4": quads}, node_sets={name: np.flatnonzero(rows) for name, rows in sets.items()},
+        element_sets={"core": np.arange(1, 37), "skin": np.arange(37, 55)},
+    )  # fmt: skip
+
+
+def test_a_cut_between_solids_and_shells_has_one_frame() -> None:
+    """A mean over faces from the side of the solids, over nodes from that of the shells."""
+    mesh, section = skinned(), pp.ShellSection(0.003)
+    core, skin = pp.divide(mesh, sets=["core", "skin"])
+    pieces = [pp.assemble(core, STEEL), pp.assemble(skin, STEEL, sections=section)]
+    body = pp.reduce_divided(pieces, **OPTIONS)
+    assert max(map(abs, errors(body)[0].values())) < 1e-3
+    assert len({tuple(x) for x in body.joined.surface.nodes[: len(mesh.nodes)].round(9).tolist()}) == len(mesh.nodes)
+
+
+def test_pieces_of_different_reductions_do_not_fit() -> None:
+    """Though they have as many patterns: these are of other forces."""
+    mesh = shells(OPEN, closed=False)
+    bodies = [
+        pp.reduce_divided(
+            [pp.assemble(piece, STEEL, sections=pp.ShellSection(t)) for piece in pp.divide(mesh, pieces=2)], **OPTIONS
+        )
+        for t in (0.003, 0.0031)
+    ]
+    counts = {len(body.pieces[k].frames["cut 1"].local) for body in bodies for k in range(2)}
+    assert len(counts) == 1
+    assert counts != {0}
+    with pytest.raises(
+        InputError, match="bar: cut 1 is of different parts or reductions in pieces 1 and 2; take all pieces of one"
+    ):
+        DividedBodyData("bar", (bodies[0].pieces[0], bodies[1].pieces[1]))
+
+
+def test_averaged_cuts_of_other_meshes_do_not_fit() -> None:
+    bodies = [
+        pp.reduce_divided(pp.divide(pp.box_mesh((1.0, 0.02, 0.02), (n, 1, 1)), pieces=2), STEEL, cuts="averaged", **OPTIONS)
+        for n in (8, 10)
+    ]
+    with pytest.raises(InputError, match="cut 1 is of different parts"):
+        DividedBodyData("bar", (bodies[0].pieces[0], bodies[1].pieces[1]))
+
+
+def damped(damping: object) -> DividedBodyData:
+    pieces = pp.divide(pp.box_mesh((0.8, 0.02, 0.03), (16, 1, 1)), pieces=4)
+    return pp.reduce_divided(pieces, STEEL, damping=damping, stress=None, estimate=False, **OPTIONS)
+
+
+def test_ratios_of_pieces_are_not_those_of_the_part_and_a_function_is() -> None:
+    with pytest.warns(pp.PreprocessWarning, match=r"damping: .* all together have 0\.00\d+ at (\S+) Hz, not 0\.02") as caught:
+        few = damped(0.02)
+    f = float(re.search(r"at (\S+) Hz", str(caught[0].message))[1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        body = damped(lambda frequency: 0.02 * frequency / f)
+    assert fm.linearize(cantilever(body)).modes.damping[0] == pytest.approx(0.02, rel=1e-3)
+    told = np.array(re.findall(r"(\S+) Hz (\S+?)(?:,|$)", few.provenance["damping: pieces, held at root"]), float)
+    modes = fm.linearize(cantilever(few)).modes
+    assert modes.frequency[: len(told)] == pytest.approx(told[:, 0], rel=1e-3)
+    assert modes.damping[: len(told)] == pytest.approx(told[:, 1], rel=1e-2)
+    model = fm.Model("m")
+    model.add(fm.FlexibleBody("bar", data=few, damping=0.02))
+    assert any("bodies.bar.damping: 0.02 is the ratio of the modes of each piece" in each for each in model.check().warnings)
+
+
+def test_rigid_cuts_without_an_estimate_warn() -> None:
+    pieces = pp.divide(pp.box_mesh((0.8, 0.02, 0.03), (16, 1, 1)), pieces=2)
+    with pytest.warns(pp.PreprocessWarning, match="rigid cuts make a part stiffer, how much is not estimated"):
+        pp.reduce_divided(pieces, STEEL, cuts="rigid", estimate=False, **OPTIONS)
