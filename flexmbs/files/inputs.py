@@ -18,12 +18,15 @@ SHARE = 0.25  # of the free memory, as content is held as text, lines and number
 
 def opened(path: str | os.PathLike[str]) -> BinaryIO:
     """A regular file, open for reading. Raises InputError for anything else, OSError where it cannot be opened."""
-    file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115  the caller closes it
-    mode = os.fstat(file.fileno()).st_mode
-    if not stat.S_ISREG(mode):
+    try:
+        file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115  the caller closes it
+        mode = os.fstat(file.fileno()).st_mode
+        if stat.S_ISREG(mode):
+            return file
         file.close()
-        raise InputError(f"{path}: is {file_kind(mode)}; only regular files are read")
-    return file
+    except IsADirectoryError:
+        mode = stat.S_IFDIR
+    raise InputError(f"{path}: is {file_kind(mode)}; only regular files are read")
 
 
 def read_bytes(path: str | os.PathLike[str], most: float = math.inf) -> bytes:

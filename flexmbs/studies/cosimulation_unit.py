@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError, SolverError
 from flexmbs.exports.data_frames import optional
+from flexmbs.files.archives import check_archive
 from flexmbs.integrators.integrator import is_number
 
 REAL = ("Real", "Float64", "Float32")
@@ -41,17 +42,18 @@ class Unit:
         fmpy = optional("fmpy", "cosimulate")
         self.name, self._worst, self._runs = name, 0, False
         try:
+            check_archive(path, "modelDescription.xml")
             about = fmpy.read_model_description(str(path))
             if about.coSimulation is None or str(about.fmiVersion)[0] not in "23":
-                raise InputError(f"units.{name}: {path.name} is no unit for co-simulation of FMI 2 or 3; export it as one")
+                raise InputError(f"{path.name} is no unit for co-simulation of FMI 2 or 3; export it as one")
             self.variables = {each.name: each for each in about.modelVariables}
             self.version = 2 if str(about.fmiVersion).startswith("2") else 3
             self.own_step = float(about.coSimulation.fixedInternalStepSize or 0.0)  # s, 0 for none
             self._scales = {unit.name: _scale(unit) for unit in about.unitDefinitions}
             self._place = str(fmpy.extract(str(path), str(folder)))
             self._fmu = self._instance(about)
-        except InputError:
-            raise
+        except InputError as error:
+            raise InputError(*(f"units.{name}: {problem}" for problem in error.problems)) from None
         except Exception as error:
             raise InputError(f"units.{name}: {path}: FMPy cannot load it: {' '.join(str(error).split())}") from error
 

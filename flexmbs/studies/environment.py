@@ -131,7 +131,7 @@ def environment(
             self._periods += 1
             t = self.stepper.advance(min(self._periods * period, t_end))
             known = dict(self.stepper.outputs)
-            over = ended is not None and bool(ended(known))
+            over = False if ended is None else _truth(ended(known), t)
             gained = read_number(reward(known, dict(self.stepper.inputs)), f"reward at t = {t:g} s")
             return self._observed(), gained, over, self._periods == last, {"t": t}
 
@@ -161,6 +161,13 @@ def _values(action: Any, bounds: Mapping[str, Any]) -> list[float]:
     if len(values) != len(bounds):
         raise InputError(f"action: {shown(action)}; give {len(bounds)} numbers, in the order {', '.join(bounds)}")
     return values.tolist()
+
+
+def _truth(value: Any, t: float) -> bool:
+    """What ``ended`` returns. Raises `InputError`."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"ended at t = {t:g} s: must be True or False, not {shown(value)}")
+    return bool(value)
 
 
 def _spread(vary: Any) -> dict[str, Spread]:

@@ -92,7 +92,7 @@ class Unit:
         if self._wrong:
             raise InputError(self._wrong)
         if abs(current_time - here) > AT * (1.0 + here):
-            raise InputError(f"step from {current_time:g} s: the unit is at {here:g} s; put its state back first")
+            raise InputError(f"step from {current_time:g} s: the unit is at {here:g} s; start there, or put a state back")
         self._begun = self.stepper.advance(current_time + step_size)
 
     def _get_fmu_state(self) -> dict[str, Any]:

@@ -203,11 +203,15 @@ def _same(container: Any, key: str) -> str:
 def _with(container: Any, changes: Changes, place: tuple[str, ...]) -> Any:
     """The container with other values at the keys, all changed at once. Raises `InputError` with the whole path."""
     parts: dict[str, Any] = {}
+    known = _parts(container, place[-1] if place else "")
     for key in dict.fromkeys(keys[0] for keys, _ in changes):
+        if key not in known:  # the container is itself a new value
+            path = ".".join(place)
+            raise InputError(f"{path}.{key}: is not in {shown(container)}, the value of {path}; keep one of these parameters")
         within = [(keys[1:], value) for keys, value in changes if keys[0] == key]
         whole = [value for keys, value in within if not keys]
         inner = [change for change in within if change[0]]
-        before = _parts(container, place[-1] if place else "")[key]
+        before = known[key]
         part = whole[-1] if whole else before
         if isinstance(before, tuple) and len(before) == 1 and isinstance(part, int | float):  # of `number_at`
             part = (part,)

@@ -109,6 +109,8 @@ class RunFolder:
                 raise InputError(f"folder.{key}: must be True or False, not {shown(getattr(self, key))}")
         if not (is_number(self.checkpoint) and self.checkpoint > 0.0):
             raise InputError(f"folder.checkpoint: {shown(self.checkpoint)} is not positive; give a time in seconds")
+        if self.tell is not None and not callable(self.tell):
+            raise InputError(f"folder.tell: {shown(self.tell)} is no function of a line of text")
 
     @contextlib.contextmanager
     def opened(self) -> Iterator["OpenFolder"]:

@@ -191,6 +191,27 @@ def test_files_that_are_no_units(tmp_path: Path) -> None:
         coupled(tmp_path / "text.fmu", 0.01)
 
 
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        ({"modelDescription.xml": b"0" * 150_000_000}, "1 files of 150 MB, packed 0.1 MB; reduce them"),
+        ({"../evil": b"x", "modelDescription.xml": b"<fmiModelDescription/>"}, "holds '../evil', which lies outside"),
+        (
+            {"modelDescription.xml": b"<!DOCTYPE f [<!ENTITY a SYSTEM 'file:///etc/hostname'>]><f>&a;</f>"},
+            "its modelDescription.xml declares a document type (DTD)",
+        ),
+        ({"other.xml": b"<f/>"}, "FMPy cannot load it: \"There is no item named 'modelDescription.xml'"),
+    ],
+)
+def test_hostile_archives(tmp_path: Path, entries: dict[str, bytes], message: str) -> None:
+    with zipfile.ZipFile(tmp_path / "bad.fmu", "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
+    with pytest.raises(fm.InputError) as told:
+        coupled(tmp_path / "bad.fmu", 0.01)
+    assert f"units.pd: {tmp_path / 'bad.fmu'}: {message}" in str(told.value)
+
+
 def test_a_unit_without_connection(unit: Path) -> None:
     with pytest.raises(fm.InputError, match=r"units.b: has no connection; connect it or leave it out"):
         fm.cosimulate(stepper(), {"pd": unit, "b": unit}, connections=WIRES, communication_step=0.01)

@@ -1,5 +1,6 @@
 """Environments of gymnasium: its own checker, and the run of the stepper."""
 
+import math
 import warnings
 from typing import Any
 
@@ -111,3 +112,10 @@ def test_a_wrong_reward_is_named(gained: Any) -> None:
     env.reset(seed=1)
     with pytest.raises(fm.InputError, match=r"reward at t = 0\.02 s: must be"):
         env.step([1.0])
+
+
+@pytest.mark.parametrize("given", [math.nan, "no", np.array([True, False])])
+def test_an_end_that_is_no_truth_is_named(given: Any) -> None:
+    env = fm.environment(cart(), **{**GIVEN, "ended": lambda outputs: given})
+    with pytest.raises(fm.InputError, match=r"ended at t = 0\.02 s: must be True or False, not"):
+        env.step([0.0])

@@ -196,7 +196,7 @@ def test_no_file(tmp_path) -> None:
     assert problems_of(lambda: fm.load(tmp_path / "no.toml")) == [
         f"{tmp_path}/no.toml: cannot be read: No such file or directory"
     ]
-    assert "Is a directory" in problems_of(lambda: fm.load(tmp_path))[0]
+    assert "is a folder; only regular files are read" in problems_of(lambda: fm.load(tmp_path))[0]
     assert "must be a file path" in problems_of(lambda: fm.load("a\0b"))[0]
 
 

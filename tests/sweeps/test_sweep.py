@@ -112,6 +112,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"bodies.bob.mass": [None]}, "its value 1 is None; give numbers"),
     ({"bodies.bob.mass": fm.Range(1.0, 2.0)}, "a grid needs the number of values of the range; give it a count"),
     ({"bodies.bob.mass": [10**400]}, "its value 1 is a whole number beyond"),
+    ({"joints.hinge.axis": ["x"], "joints.hinge.axis.x": [1.0]}, "joints.hinge.axis.x: is not in 'x', the value of"),
     ({"bodies.bob.com.x": [0.0], "bodies.bob.com.0": [0.1]}, "bodies.bob.com.0: is the same number as bodies.bob.com.x"),
     ({3: [1.0]}, "parameters: 3 is no name"),
     ({"q0": [1.0]}, "q0: 'q0' is not in model 'pendulum'"),
@@ -170,6 +171,11 @@ def test_wrong_designs_and_models() -> None:
     ):
         with pytest.raises(fm.InputError, match=text):
             make()
+
+
+def test_an_output_that_ends_the_program_is_a_failure() -> None:
+    with pytest.warns(fm.AuditWarning, match="of 1 cases 1 failed"):
+        assert sweep({"joints.hinge.q0": [0.1]}, outputs={"y": lambda solution: sys.exit(3)}).failure == ("SystemExit: 3",)
 
 
 def test_failures_are_rows_with_their_messages() -> None:

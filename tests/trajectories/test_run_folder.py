@@ -118,12 +118,16 @@ def test_a_folder_is_not_taken_for_another_run(tmp_path: pathlib.Path) -> None:
     record.write_text("{}")
     with pytest.raises(fm.InputError, match="no record of a run"):
         run(tmp_path / "run")
+    record.unlink()
+    record.mkdir()
+    with pytest.raises(fm.InputError, match=r"run.json: is a folder; only regular files are read"):
+        run(tmp_path / "run")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "notes.txt").write_text("mine")
     with pytest.raises(fm.InputError, match="holds other files and no run"):
         run(tmp_path / "other")
     with pytest.raises(fm.InputError, match="is a file"):
-        run(record)
+        run(tmp_path / "other" / "notes.txt")
 
 
 @pytest.mark.parametrize(
@@ -133,6 +137,7 @@ def test_a_folder_is_not_taken_for_another_run(tmp_path: pathlib.Path) -> None:
         ({"checkpoint": 0.0}, "checkpoint"),
         ({"checkpoint": "x"}, "checkpoint"),
         ({"force": 1}, "force"),
+        ({"tell": 3}, "tell"),
     ],
 )
 def test_wrong_options(options: dict[str, Any], text: str, tmp_path: pathlib.Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
 from flexmbs.robots.imported import Report
+from flexmbs.robots.mjcf.values import ORIENTATIONS
 from flexmbs.robots.xml_tree import Element, read_xml
 
 INCLUDED = ("mujoco", "mujocoinclude")
@@ -94,9 +95,6 @@ class Defaults:
             return name
         self.report.problem(element, f"there is no default class {shown(name)}; {close_names(name, self.classes)}")
         return MAIN
-
-
-ORIENTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
 
 
 def merged(defaults: dict[str, str], own: dict[str, str]) -> dict[str, str]:

@@ -205,6 +205,8 @@ class _TreeReader:
         ref = unit * given.number("ref", 0.0) if FREEDOMS[kind] == 1 else 0.0
         pos = frame.point(given.vector("pos"))
         axis = frame.R @ axis / np.linalg.norm(axis)
+        if kind in ("ball", "hinge") and any(each.kind == "ball" for each in body.joints):
+            given.problem("type: a ball joint before it turns the body about any axis; remove one of them")
         body.joints.append(MjJoint(self.name(element, "joint"), kind, pos, axis, ref, given, unit))
         if sum(FREEDOMS[each.kind] for each in body.joints) > 6:
             given.problem("type: a body has at most six degrees of freedom relative to its parent; remove joints")

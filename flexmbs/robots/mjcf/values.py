@@ -12,6 +12,8 @@ from flexmbs.robots.imported import Report
 from flexmbs.robots.xml_tree import Element, numbers
 
 SWITCHES = {"true": True, "false": False, "auto": None, "enable": True, "disable": False}
+UNITS = {"degree": math.pi / 180.0, "radian": 1.0}  # rad of one unit of angle
+ORIENTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
 SHORT = 1e-10  # of a cross product of parallel vectors
 
 
@@ -112,9 +114,12 @@ def compiler_of(root: Element, report: Report) -> Compiler:
         sequence = "xyz"
     if given.text("coordinate", "local") != "local":
         given.problem("coordinate: global coordinates are of MuJoCo before 2.3.4; save the file with a later one")
+    angle = given.text("angle", "degree")
+    if angle not in UNITS:
+        given.problem(f"angle: must be degree or radian, not {shown(angle)}")
     groups = given.numbers("inertiagrouprange", (0, 5))
     return Compiler(
-        1.0 if given.text("angle", "degree") == "radian" else math.pi / 180.0, sequence, bool(given.switch("autolimits", True)),
+        UNITS.get(angle, 1.0), sequence, bool(given.switch("autolimits", True)),
         given.switch("inertiafromgeom", None), (int(groups[0]), int(groups[1])), given.number("boundmass", 0.0),
         given.number("boundinertia", 0.0), bool(given.switch("balanceinertia", False)), given.number("settotalmass", -1.0),
     )  # fmt: skip
@@ -127,6 +132,9 @@ def pose_of(given: Given, compiler: Compiler) -> Pose:
 
 def rotation_of(given: Given, compiler: Compiler) -> np.ndarray:
     """The rotation matrix of the one orientation that is given."""
+    several = [key for key in ORIENTATIONS if key in given]
+    if len(several) > 1:
+        given.problem(f"{several[1]}: {several[0]} gives the orientation already; keep one of them")
     if "euler" in given:
         return _euler(given.vector("euler") * compiler.radians, compiler.eulerseq)
     if "axisangle" in given:

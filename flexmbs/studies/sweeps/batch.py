@@ -66,7 +66,7 @@ def recorded(study: Study, case: Case, solutions: str, unknown: list[UnknownChan
         outputs = evaluated(study.outputs, solution)
     except MachineError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # functions of users
         unknown += [error] if isinstance(error, UnknownChannel) else []
         return Record(case.digest, case.inputs, {}, failure=_message(error), seconds=time.perf_counter() - begun)
     if study.keep:
@@ -88,7 +88,7 @@ def solved(study: Study, case: Case) -> Solution:
     return concluded(ready, status, written, time.perf_counter() - begun)
 
 
-def _message(error: Exception) -> str:
+def _message(error: BaseException) -> str:
     """One text: that of our errors, of others with their kind."""
     text = str(error) if isinstance(error, FlexmbsError) else f"{type(error).__name__}: {error}"
     return text[:MOST_TEXT]

@@ -1,0 +1,36 @@
+"""Zip archives of others: bounded before they are unpacked."""
+
+import os
+import re
+import zipfile
+from xml.parsers import expat
+
+from flexmbs.errors import InputError
+from flexmbs.files.inputs import opened
+
+MOST_FILES, MOST_BYTES, MOST_XML = 10_000, 2 * 10**9, 10**8
+RATIO, PLAIN = 200, 10**8  # unpacked over packed size of larger archives than these bytes
+OUTSIDE = re.compile(r"^[/\\]|^[A-Za-z]:|(^|[/\\])\.\.([/\\]|$)")
+
+
+def check_archive(path: str | os.PathLike[str], description: str) -> None:
+    """Raise InputError for an archive that is too large or has names outside of its folder, or whose ``description``, an XML
+    file, has a document type. Raises as `zipfile` for what is none."""
+    with opened(path) as file, zipfile.ZipFile(file) as archive:
+        entries = archive.infolist()
+        size, packed = (sum(sizes) for sizes in zip(*((each.file_size, each.compress_size) for each in entries), (0, 0)))
+        if len(entries) > MOST_FILES or size > min(MOST_BYTES, max(PLAIN, RATIO * packed)):
+            raise InputError(f"{path}: {len(entries)} files of {size / 1e6:.0f} MB, packed {packed / 1e6:.1f} MB; reduce them")
+        for name in (each.filename for each in entries):
+            if OUTSIDE.search(name):
+                raise InputError(f"{path}: holds '{name}', which lies outside of its folder; correct the name")
+        if archive.getinfo(description).file_size > MOST_XML:
+            raise InputError(f"{path}: its {description} has more than {MOST_XML / 1e6:.0f} MB; reduce it")
+        content = archive.read(description)
+
+    def refuse(*_: object) -> None:
+        raise InputError(f"{path}: its {description} declares a document type (DTD); entities are not read: remove <!DOCTYPE …>")
+
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = refuse
+    parser.Parse(content, True)
