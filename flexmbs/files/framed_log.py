@@ -51,10 +51,11 @@ def frames(path: Path) -> Iterator[Frame]:
 
 
 class Log:
-    """A log, open for writing behind its last whole frame, or behind ``end``. Raises MachineError."""
+    """A log, open for writing behind its last whole frame, or behind ``end``; one that is not ``kept`` need not survive a loss of
+    power. Raises MachineError."""
 
-    def __init__(self, path: Path, end: int) -> None:
-        self.path, self.end = path, end
+    def __init__(self, path: Path, end: int, *, kept: bool = True) -> None:
+        self.path, self.end, self.kept = path, end, kept
         try:
             self.file = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
         except OSError as error:
@@ -62,7 +63,8 @@ class Log:
         try:
             os.ftruncate(self.file, end)
             os.lseek(self.file, end, os.SEEK_SET)
-            sync_folder(path.parent)  # else a power cut may take the file with all that was flushed
+            if kept:
+                sync_folder(path.parent)  # else a power cut may take the file with all that was flushed
         except OSError as error:
             os.close(self.file)
             raise unwritable(path, error) from error
@@ -80,7 +82,8 @@ class Log:
     def flush(self) -> None:
         """Return when all frames are on the disk. Raises MachineError: what is there then is unknown until the log is read."""
         try:
-            os.fsync(self.file)
+            if self.kept:
+                os.fsync(self.file)
         except OSError as error:
             raise unwritable(self.path, error) from error
 

@@ -173,6 +173,20 @@ def test_wrong_designs_and_models() -> None:
             make()
 
 
+@LINUX
+@pytest.mark.parametrize("lasting", [True, False])
+def test_only_logs_of_a_folder_wait_for_the_disk(lasting: bool, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced, sync = [], os.fsync
+
+    def recorded(file: int) -> None:
+        synced.append(os.readlink(f"/proc/self/fd/{file}"))
+        sync(file)
+
+    monkeypatch.setattr(os, "fsync", recorded)
+    sweep(folder=tmp_path / "s" if lasting else None)
+    assert any("/cases/" in name for name in synced) == lasting
+
+
 def test_an_output_that_ends_the_program_is_a_failure() -> None:
     with pytest.warns(fm.AuditWarning, match="of 1 cases 1 failed"):
         assert sweep({"joints.hinge.q0": [0.1]}, outputs={"y": lambda solution: sys.exit(3)}).failure == ("SystemExit: 3",)

@@ -1,7 +1,7 @@
 """A batch: some cases, run one after the other, each result appended to the log of the batch before the next case begins.
 
 A frame of the log is a JSON text: ``{"begun": digest}`` before a case, its `Record` after it. When `run_batch` returns the log is
-on the disk.
+on the disk, unless the folder ends with the sweep.
 """
 
 import json
@@ -48,7 +48,7 @@ def run_batch(study: Study, cases: Sequence[Case], logs: str, solutions: str) ->
     runs its batch again, perhaps beside it.
     """
     unknown: list[UnknownChannel] = []
-    with closing(Log(Path(f"{logs}-{secrets.token_hex(4)}.log"), 0)) as into:
+    with closing(Log(Path(f"{logs}-{secrets.token_hex(4)}.log"), 0, kept=study.lasting)) as into:
         for case in cases:
             into.append(json.dumps({"begun": case.digest}).encode())
             into.append(packed_record(recorded(study, case, solutions, unknown)))

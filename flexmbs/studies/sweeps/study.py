@@ -23,12 +23,13 @@ class Case(NamedTuple):
 @dataclass(frozen=True)
 class Study:
     """A model, or a function that builds it; its outputs; the options of the runs, those of the model by default; whether the
-    solutions are kept."""
+    solutions are kept; whether its folder is, or ends with the sweep."""
 
     base: Build
     outputs: Mapping[str, Wanted]
     run: Run | None = None
     keep: bool = False
+    lasting: bool = True
 
     def model(self, inputs: Mapping[str, Any]) -> Model:
         """The model of a case. Raises `InputError`, and exceptions of a function that builds it."""

@@ -141,7 +141,7 @@ def sweep(
         stack.enter_context(warnings.catch_warnings())
         for kind in (AssemblyWarning, ModelWarning):  # they are among the findings of the cases
             warnings.simplefilter("ignore", kind)
-        study = Study(_stored(study.base, path / PARTS), study.outputs, run, keep)
+        study = Study(_stored(study.base, path / PARTS), study.outputs, run, keep, given is not None)
         pool = made_workers(executor, workers, study)
         _prepare(study, cases)
         place.begin(_identity(place, study, cases[0]), force=force)
