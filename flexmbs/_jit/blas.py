@@ -22,7 +22,6 @@ Array = NDArray[np.floating[Any]]
 ROUTINES = {"potrf": ("lapack", 5), "trsm": ("blas", 11), "syrk": ("blas", 10), "gemm": ("blas", 13)}
 SINGLE = 4  # bytes of an entry in single precision
 LOWER, PLAIN, TURNED, RIGHT = (ord(letter) for letter in "LNTR")
-LEFT = LOWER
 
 
 class Block(NamedTuple):
@@ -126,16 +125,6 @@ def divide_right(m: int, n: int, L: Block, B: Block) -> None:
     a, b = L.entries, B.entries
     _trsm(b, (
         _integer(RIGHT), _integer(LOWER), _integer(L.turn), _integer(PLAIN), _integer(m), _integer(n), _number(1.0, b),
-        _entry(a, L.at), _integer(L.height), _entry(b, B.at), _integer(B.height),
-    ))  # fmt: skip
-
-
-@part
-def divide_left(m: int, n: int, L: Block, B: Block) -> None:
-    """B := op(L)⁻¹ B for B (m, n) and lower triangular L (m, m), op(L) = L or Lᵀ."""
-    a, b = L.entries, B.entries
-    _trsm(b, (
-        _integer(LEFT), _integer(LOWER), _integer(L.turn), _integer(PLAIN), _integer(m), _integer(n), _number(1.0, b),
         _entry(a, L.at), _integer(L.height), _entry(b, B.at), _integer(B.height),
     ))  # fmt: skip
 

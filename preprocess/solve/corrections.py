@@ -14,13 +14,15 @@ import scipy.linalg
 
 from flexmbs.errors import SolverError
 from flexmbs.flexible_body.parts import FloatArray
-from preprocess.solve.lanczos import Modes, Operator, Wanted, orthonormalize, wanted_of
+from preprocess.solve.lanczos import Modes, Operator, Wanted, wanted_of
 from preprocess.solve.tall import TallProducts
 from preprocess.solve.threads import Threads
 
 _MAX_STEPS = 200
 CAPACITY = 6  # shapes for each mode
 _SETTLED = 2e-8  # residual of a Ritz vector, less than that of `lanczos`, where only the last one reaches the tolerance
+_SWEEPS = 4  # of orthogonalization, at most
+_LITTLE = 1e-4  # of what a sweep removes, after which round-off is left
 _SHIFTED = 1e-6  # relative decrease of a Ritz value that a new mode below it causes
 
 
@@ -42,7 +44,8 @@ def modes_by_corrections(
     wanted = Wanted(count, omega_max)
     with Threads() as threads:
         space = _Space(stiffness, mass, TallProducts(size, threads), max(12 * block, CAPACITY * count + 4 * block))
-        space.extend(response(mass(np.random.default_rng(0).standard_normal((size, block)))))
+        start = response(mass(np.random.default_rng(0).standard_normal((size, block))))
+        space.extend(start, mass(start))
         settled, before = 0, np.zeros(0)
         for _ in range(_MAX_STEPS):
             value, y = space.ritz()
@@ -54,12 +57,15 @@ def modes_by_corrections(
                 return wanted_of(1.0 / value[:target], space.vectors(y[:, :target]), count, omega_max)
             chosen = slice(settled, settled + block)
             shapes = space.vectors(y[:, chosen])
-            correction = response(stiffness(shapes) - mass(shapes) * value[chosen])
-            residual = np.sqrt(space.squares(correction))
-            large = residual > _SETTLED
+            residual = stiffness(shapes)
+            residual -= mass(shapes) * value[chosen]
+            correction = response(residual)
+            product = mass(correction)
+            sizes = np.sqrt(space.products.squares(correction, product))
+            large = sizes > _SETTLED
             settled += int(np.argmax(large)) if large.any() else len(large)
             if large.any():
-                space.extend(correction[:, large] / residual[large], keep=target + block)
+                space.extend(correction[:, large] / sizes[large], product[:, large] / sizes[large], keep=target + block)
     raise SolverError(f"modes: {settled} of {target} converged after {_MAX_STEPS} steps; request fewer modes or repair the mesh")
 
 
@@ -67,32 +73,36 @@ class _Space:
     """M-orthonormal basis V (n, k), and H = Vᵀ K V."""
 
     def __init__(self, stiffness: Operator, mass: Operator, products: TallProducts, capacity: int) -> None:
-        self._stiffness, self._mass, self._products = stiffness, mass, products
+        self._stiffness, self._mass, self.products = stiffness, mass, products
         self._basis, self._H = np.empty((products.size, capacity), order="F"), np.zeros((0, 0))
 
     @property
     def _V(self) -> FloatArray:
         return self._basis[:, : len(self._H)]
 
-    def squares(self, W: FloatArray) -> FloatArray:
-        """The diagonal of Wᵀ M W."""
-        return self._products.squares(W, self._mass(W))
+    def extend(self, W: FloatArray, MW: FloatArray, keep: int = 0) -> None:
+        """Add the span of W (n, m), MW = M W; if it does not fit, after a restart with the ``keep`` lowest Ritz vectors.
 
-    def extend(self, W: FloatArray, keep: int = 0) -> None:
-        """Add the span of W (n, m); if it does not fit, after a restart with the ``keep`` lowest Ritz vectors."""
+        Each sweep removes the part in V and divides by the root of the products that are left, ``WᵀMW − pᵀp`` with p = VᵀMW,
+        until a sweep had little to do.
+        """
         if len(self._H) + W.shape[1] > self._basis.shape[1]:
             value, y = self.ritz()
             self._basis[:, :keep] = self.vectors(y[:, :keep])
             self._H = np.diag(value[:keep])
-        for _ in range(2):  # of columns that nearly depend on V the first pass leaves round-off
-            self._products.subtract(W, self._V, self._products.inner(self._V, self._mass(W)))
-            orthonormalize(W, self._mass, self._products)
+        for sweep in range(_SWEEPS):
+            MW = self._mass(W) if sweep else MW
+            part, gram = self.products.inner(self._V, MW), self.products.inner(W, MW)
+            self.products.subtract(W, self._V, part)
+            self.products.multiply_in_place(W, _inverse_root(gram - part.T @ part))
+            if max(np.abs(part).max(initial=0.0), np.abs(gram - np.eye(len(gram))).max()) < _LITTLE:
+                break
         k, m = len(self._H), W.shape[1]
         self._basis[:, k : k + m] = W
         product = self._stiffness(W)
         H = np.zeros((k + m, k + m))
         H[:k, :k] = self._H
-        H[:, k:] = self._products.inner(self._basis[:, : k + m], product)
+        H[:, k:] = self.products.inner(self._basis[:, : k + m], product)
         H[k:, :k] = H[:k, k:].T
         self._H = 0.5 * (H + H.T)
 
@@ -102,4 +112,10 @@ class _Space:
 
     def vectors(self, y: FloatArray) -> FloatArray:
         """V y, (n, m)."""
-        return self._products.combined(self._V, y)
+        return self.products.combined(self._V, y)
+
+
+def _inverse_root(gram: FloatArray) -> FloatArray:
+    """G^(−½) of a symmetric matrix; eigenvalues that are round-off count as such."""
+    value, u = np.linalg.eigh(0.5 * (gram + gram.T))
+    return np.asarray(u / np.sqrt(np.maximum(value, value[-1] * 1e-15)) @ u.T)

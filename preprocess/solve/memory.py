@@ -3,7 +3,7 @@
 from flexmbs.console.memory import free_memory as free_memory
 from flexmbs.errors import InputError, MachineError
 
-LARGE = 3e8  # entries of a factor beyond which single precision is tried
+LARGE = 2e8  # entries of a factor beyond which single precision is tried
 
 
 def memory_estimate(n_nodes: int) -> float:

@@ -29,20 +29,21 @@ def refined(stiffness: Operator, rough: Operator, loads: Array) -> tuple[Array, 
     """
     x = rough(loads)
     size = np.maximum(_inner(x, loads), _TINY)
-    left, direction, before = loads - stiffness(x), np.zeros(x.shape), size
+    left, direction, before = _rest(loads, stiffness(x)), np.zeros(x.shape), size
     for _ in range(_STEPS):
         correction = rough(left)
         square = np.maximum(_inner(correction, left), 0.0)  # of the error, in the energy norm
-        direction = correction + square / before * direction
+        direction *= square / before
+        direction += correction
         product = stiffness(direction)
         step = square / np.maximum(_inner(direction, product), _TINY)
-        x += step * direction
-        left -= step * product
+        x += np.multiply(step, direction, out=correction)
+        left -= np.multiply(step, product, out=product)
         expected = np.sqrt((square / size) * (square / before)).max(initial=0.0)
         before = np.maximum(square, _TINY)
         if expected <= _BEFORE:
             break
-    left = loads - stiffness(x)
+    left = _rest(loads, stiffness(x))
     correction = rough(left)
     x += correction
     return x, ROUGH * _relative(_inner(correction, left), size)
@@ -52,9 +53,14 @@ def roughness(stiffness: Operator, rough: Operator, loads: Array) -> float:
     """The error ε of a factor: of its solutions for loads b (n, k), relative in the energy norm, the largest one; infinite if it
     is not a number."""
     x = rough(loads)
-    left = loads - stiffness(x)
+    left = _rest(loads, stiffness(x))
     error = _relative(_inner(rough(left), left), np.maximum(_inner(x, loads), _TINY))
     return error if np.isfinite(error) else np.inf
+
+
+def _rest(loads: Array, product: Array) -> Array:
+    """b − K x in place of the product."""
+    return np.subtract(loads, product, out=product)
 
 
 def _relative(square: Array, size: Array) -> float:

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from flexmbs._jit.eights import EIGHT
 from flexmbs.errors import InputError
 from preprocess.solve.cholesky.fronts import Factor, Matrix
 from preprocess.solve.cholesky.schedule import Step, children, columns_in_parent, front_rows, parts, peak_entries, rounds
@@ -19,7 +20,7 @@ from preprocess.solve.cholesky.shared import (
     load_columns,
     negative_update,
 )
-from preprocess.solve.cholesky.solves import backward, forward, gather, pass_on, scatter
+from preprocess.solve.cholesky.solves import Loads, backward, forward, gather, pass_on, scatter
 from preprocess.solve.cholesky.subtree import factor_subtree, workspace
 from preprocess.solve.cholesky.symbolic import Tree
 from preprocess.solve.threads import Threads
@@ -160,34 +161,34 @@ class Cholesky:
     def solve(self, loads: Array) -> Array:
         """x = K⁻¹ b for loads b (n, k), zero at nodes outside the tree."""
         tree, parts, n, k = self._tree, self._parts, *loads.shape
-        count = len(tree.position)
+        count, width, precision = len(tree.position), -(-k // EIGHT) * EIGHT, self._L.dtype
         given = loads if n == 3 * count else np.vstack([loads, np.zeros((3 * count - n, k))])
-        result, precision = np.zeros((3 * count, k)), self._L.dtype
-        x = np.empty((k, 3 * len(tree.order)), precision)
-        by_node, flat = x.reshape(k, -1, 3), x.reshape(-1)
+        result = np.zeros((3 * count, k))
+        x = np.zeros((len(tree.order), 3, width), precision)
+        flat = Loads(x.reshape(-1), width)
         outside = [np.empty(0, precision)] * len(parts.steps)
 
         def forwards(at: int) -> None:
             step = parts.steps[at]
-            outside[at] = np.zeros((k, int(np.sqrt(step.update))), precision)
+            outside[at] = np.zeros(int(np.sqrt(step.update)) * width, precision)
             for child in parts.children[at]:
-                pass_on(tree, parts.steps[child].high - 1, step.high - 1, outside[child], by_node, outside[at])
-            forward(tree, (step.low, step.high), self._L, self.signs, x, flat, outside[at], self._work(step, k))
+                pass_on(tree, parts.steps[child].high - 1, step.high - 1, outside[child], x, outside[at])
+            forward(tree, (step.low, step.high), self._L, self.signs, flat, outside[at], self._work(step, width))
 
         def backwards(at: int) -> None:
             step = parts.steps[at]
-            backward(tree, (step.low, step.high), self._L, x, flat, self._work(step, k))
+            backward(tree, (step.low, step.high), self._L, flat, self._work(step, width))
 
         blocks = [(low, min(low + BLOCK, len(tree.order))) for low in range(0, len(tree.order), BLOCK)]
         with self._threads as threads:
-            threads.parallel_map(gather, ((tree.order, *block, given.reshape(count, 3, k), by_node) for block in blocks))
+            threads.parallel_map(gather, ((tree.order, *block, given.reshape(count, 3, k), x) for block in blocks))
             threads.in_dependency_order(forwards, parts.children)
             threads.in_dependency_order(backwards, parts.parents)
-            threads.parallel_map(scatter, ((tree.order, *block, by_node, result.reshape(count, 3, k)) for block in blocks))
+            threads.parallel_map(scatter, ((tree.order, *block, x, result.reshape(count, 3, k)) for block in blocks))
         return result[:n]
 
-    def _work(self, step: Step, k: int) -> Entries:
-        return np.empty(3 * k * int(np.diff(self._tree.start[step.low : step.high + 1]).max()), self._L.dtype)
+    def _work(self, step: Step, width: int) -> Entries:
+        return np.empty(3 * width * int(np.diff(self._tree.start[step.low : step.high + 1]).max()), self._L.dtype)
 
 
 def _fitting(panels: Entries, tree: Tree) -> Entries:

@@ -1,87 +1,158 @@
 """Forward and backward substitution for blocks of loads.
 
-The loads are stored column by column in elimination order: a panel is read once for all of them.
+The loads are stored row by row in elimination order, in rows of eight or several eights: the panels are read once for all of
+them, in strips of six columns, or three.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs._jit import seldom
-from flexmbs._jit.blas import PLAIN, TURNED, Block, add_product, divide_left
+from flexmbs._jit import part, seldom
+from flexmbs._jit.eights import (
+    EIGHT,
+    Eights,
+    Lines,
+    subtract_one,
+    subtract_six,
+    subtract_three,
+    subtract_turned_one,
+    subtract_turned_six,
+    subtract_turned_three,
+)
 
 Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.int64]
 
+STRIP = 6
+
+
+class Loads(NamedTuple):
+    """Loads row by row, (3N k,), and the numbers k in a row, a multiple of eight."""
+
+    x: Array
+    k: int
+
 
 def gather(nodes: Indices, low: int, high: int, loads: Array, x: Array) -> None:
-    """Columns of nodes low … high - 1 of x (k, N, 3) in the order of elimination, from loads (N, 3, k) of all nodes."""
-    x[:, low:high] = loads[nodes[low:high]].transpose(2, 0, 1)
+    """Rows of nodes low … high - 1 of x (N, 3, k or more) in the order of elimination, from loads (N, 3, k) of all nodes."""
+    x[low:high, :, : loads.shape[2]] = loads[nodes[low:high]]
 
 
 def scatter(nodes: Indices, low: int, high: int, x: Array, loads: Array) -> None:
     """The inverse of `gather`."""
-    loads[nodes[low:high]] = x[:, low:high].transpose(1, 2, 0)
+    loads[nodes[low:high]] = x[low:high, :, : loads.shape[2]]
+
+
+@part
+def divide(width: int, corner: Lines, own: Eights) -> None:
+    """x := L⁻¹ x for the rows of a strip, L its lower triangle."""
+    L, x = corner.entries, own.entries
+    for j in range(width):
+        diagonal, row = corner.at + j * (corner.height + 1), own.at + j * own.width
+        for q in range(row, row + EIGHT):
+            x[q] /= L[diagonal]
+        below = Lines(L, diagonal + 1, corner.height)
+        subtract_one(below, width - 1 - j, Eights(x, row, own.width), Eights(x, row + own.width, own.width))
+
+
+@part
+def divide_turned(width: int, corner: Lines, own: Eights) -> None:
+    """x := L⁻ᵀ x for the rows of a strip."""
+    L, x = corner.entries, own.entries
+    for j in range(width - 1, -1, -1):
+        diagonal, row = corner.at + j * (corner.height + 1), own.at + j * own.width
+        below = Lines(L, diagonal + 1, corner.height)
+        subtract_turned_one(below, width - 1 - j, Eights(x, row + own.width, own.width), Eights(x, row, own.width))
+        for q in range(row, row + EIGHT):
+            x[q] /= L[diagonal]
 
 
 @seldom
-def forward(tree: Any, span: tuple[int, int], L: Array, signs: Any, x: Array, X: Array, outside: Array, work: Array) -> None:
-    """x := S L⁻¹ x over supernodes (from, end), a subtree; contributions to rows beyond it are summed in ``outside`` (k, rows
-    of its root).  X: x (k, 3N) in one row; work: 3 × longest rows × k."""
+def forward(
+    tree: Any, span: tuple[int, int], L: Array, signs: Any, loads: tuple[Array, int], outside: Array, work: Array
+) -> None:
+    """x := S L⁻¹ x over supernodes (from, end), a subtree; contributions to rows beyond it are summed in ``outside``, rows of its
+    root.  loads: x (3N k,) and the numbers k in a row; work: 3 × longest rows × k."""
+    x, k = loads
     low, high = span
-    k, n = x.shape
-    beyond = tree.first[high]
-    begin, end = tree.start[high - 1], tree.start[high]
+    beyond, begin, end = tree.first[high], tree.start[high - 1], tree.start[high]
     for s in range(low, high):
         columns, below = 3 * (tree.first[s + 1] - tree.first[s]), 3 * (tree.start[s + 1] - tree.start[s])
         height, f, at = columns + below, tree.panel[s], 3 * tree.first[s]
-        own = Block(X, at, n, PLAIN)
-        divide_left(columns, k, Block(L, f, height, PLAIN), own)
-        add_product((below, k, columns), 1.0, Block(L, f + columns, height, PLAIN), own, 0.0, Block(work, 0, below, PLAIN))
+        for q in range(below * k):
+            work[q] = 0.0
+        j = 0
+        while j < columns:
+            width = STRIP if columns - j >= STRIP else 3
+            after = j + width
+            corner, rest = Lines(L, f + j * (height + 1), height), Lines(L, f + j * (height + 1) + width, height)
+            last = Lines(L, f + j * height + columns, height)
+            for g in range(0, k, EIGHT):
+                own, others, left = Eights(x, k * (at + j) + g, k), Eights(x, k * (at + after) + g, k), Eights(work, g, k)
+                divide(width, corner, own)
+                if width == STRIP:
+                    subtract_six(rest, columns - after, own, others)
+                    subtract_six(last, below, own, left)
+                else:
+                    subtract_three(rest, columns - after, own, others)
+                    subtract_three(last, below, own, left)
+            j = after
         hint = begin
         for q in range(tree.start[s], tree.start[s + 1]):
-            row, source = tree.rows[q], 3 * (q - tree.start[s])
+            row, source = tree.rows[q], 3 * k * (q - tree.start[s])
             if row < beyond:
-                for c in range(k):
-                    for component in range(3):
-                        x[c, 3 * row + component] -= work[c * below + source + component]
+                into = 3 * k * row
+                for c in range(3 * k):
+                    x[into + c] += work[source + c]
             else:
                 while hint < end and tree.rows[hint] != row:
                     hint += 1
-                into = 3 * (hint - begin)
-                for c in range(k):
-                    for component in range(3):
-                        outside[c, into + component] += work[c * below + source + component]
-        for j in range(3 * tree.first[s], 3 * tree.first[s + 1]):
+                into = 3 * k * (hint - begin)
+                for c in range(3 * k):
+                    outside[into + c] += work[source + c]
+        for j in range(at, at + columns):
             if signs[j] < 0:
-                for c in range(k):
-                    x[c, j] = -x[c, j]
+                for c in range(k * j, k * j + k):
+                    x[c] = -x[c]
 
 
 @seldom
-def backward(tree: Any, span: tuple[int, int], L: Array, x: Array, X: Array, work: Array) -> None:
-    """x := L⁻ᵀ x over supernodes from the end of the span down, after those above; X: x (k, 3N) in one row."""
+def backward(tree: Any, span: tuple[int, int], L: Array, loads: Loads, work: Array) -> None:
+    """x := L⁻ᵀ x over supernodes from the end of the span down, after those above; work: as in `forward`."""
+    x, k = loads
     low, high = span
-    k, n = x.shape
     for s in range(high - 1, low - 1, -1):
         columns, below = 3 * (tree.first[s + 1] - tree.first[s]), 3 * (tree.start[s + 1] - tree.start[s])
         height, f, at = columns + below, tree.panel[s], 3 * tree.first[s]
         for q in range(tree.start[s], tree.start[s + 1]):
-            source, into = 3 * tree.rows[q], 3 * (q - tree.start[s])
-            for c in range(k):
-                for component in range(3):
-                    work[c * below + into + component] = x[c, source + component]
-        own = Block(X, at, n, PLAIN)
-        add_product((columns, k, below), -1.0, Block(L, f + columns, height, TURNED), Block(work, 0, below, PLAIN), 1.0, own)
-        divide_left(columns, k, Block(L, f, height, TURNED), own)
+            source, into = 3 * k * tree.rows[q], 3 * k * (q - tree.start[s])
+            for c in range(3 * k):
+                work[into + c] = x[source + c]
+        j = columns
+        while j > 0:
+            after = j
+            width = STRIP if j >= STRIP else 3
+            j -= width
+            corner, rest = Lines(L, f + j * (height + 1), height), Lines(L, f + j * (height + 1) + width, height)
+            last = Lines(L, f + j * height + columns, height)
+            for g in range(0, k, EIGHT):
+                own, others, left = Eights(x, k * (at + j) + g, k), Eights(x, k * (at + after) + g, k), Eights(work, g, k)
+                if width == STRIP:
+                    subtract_turned_six(last, below, left, own)
+                    subtract_turned_six(rest, columns - after, others, own)
+                else:
+                    subtract_turned_three(last, below, left, own)
+                    subtract_turned_three(rest, columns - after, others, own)
+                divide_turned(width, corner, own)
 
 
 def pass_on(tree: Any, c: int, s: int, left: Array, x: Array, outside: Array) -> None:
-    """Contributions of a subtree ending at supernode c (k, rows of c) to the rows beyond it: subtracted from the columns of its
-    parent s in x (k, N, 3), added to the contributions of s (k, rows of s) otherwise."""
+    """Contributions of a subtree ending at supernode c to the rows beyond it: added to the columns of its parent s in x (N, 3, k)
+    and to the contributions of s."""
     rows, above = tree.rows[tree.start[c] : tree.start[c + 1]], tree.rows[tree.start[s] : tree.start[s + 1]]
     own = int(np.searchsorted(rows, tree.first[s + 1]))
-    parts = left.reshape(len(x), -1, 3)
-    x[:, rows[:own]] -= parts[:, :own]
-    outside.reshape(len(x), -1, 3)[:, np.searchsorted(above, rows[own:])] += parts[:, own:]
+    parts = left.reshape(-1, *x.shape[1:])
+    x[rows[:own]] += parts[:own]
+    outside.reshape(-1, *x.shape[1:])[np.searchsorted(above, rows[own:])] += parts[own:]

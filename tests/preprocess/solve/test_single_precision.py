@@ -65,7 +65,8 @@ def test_solutions_have_double_precision(part, single, monkeypatch):
 @pytest.mark.parametrize("interfaces", INTERFACES)
 @pytest.mark.parametrize("method", METHODS)
 def test_bodies_are_those_of_double_precision(part, monkeypatch, interfaces, method):
-    monkeypatch.setattr(lanczos, "TOLERANCE", 1e-10)  # otherwise the difference is that of its last mode
+    monkeypatch.setattr(lanczos, "TOLERANCE", 1e-10)  # otherwise the difference is that of the last mode
+    monkeypatch.setattr(corrections, "_SETTLED", 1e-10)
     expected = reduced(part, interfaces, method)
     monkeypatch.setattr(factors, "LARGE", 0.0)
     found = reduced(part, interfaces, method)

@@ -67,7 +67,7 @@ def test_tall_products_are_the_same_on_any_number_of_threads():
         np.testing.assert_allclose(one, exact, rtol=1e-10, atol=1e-10 * np.abs(exact).max())
 
 
-@pytest.mark.parametrize("k", [1, 7])
+@pytest.mark.parametrize("k", [1, 2, 7, 8, 12, 25])
 def test_sparse_products(k):
     A = sp.random(9001, 500, 0.002, "csr", random_state=2)
     u = np.random.default_rng(3).standard_normal((k, 500)).T

@@ -1,0 +1,162 @@
+"""Products of columns of a matrix with rows of eight numbers, which processors hold in one or two registers.
+
+Libraries of dense linear algebra copy a matrix to apply it, which takes most of the time where the other factor has few columns;
+here a matrix L is read once. Rows of eight are in flat arrays, ``width`` numbers from one to the next; all arrays have the same
+precision.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from flexmbs._jit import COMPILED
+
+Array = NDArray[np.floating[Any]]
+
+EIGHT = 8
+
+
+class Lines(NamedTuple):
+    """Columns of a matrix in a flat array: column j begins at ``at + j height``."""
+
+    entries: Array
+    at: int
+    height: int
+
+
+class Eights(NamedTuple):
+    """Rows of eight numbers in a flat array: row i begins at ``at + i width``."""
+
+    entries: Array
+    at: int
+    width: int
+
+
+class _Code:
+    """Instructions on vectors of eight numbers."""
+
+    def __init__(self, context: Any, builder: Any, array: Any) -> None:
+        self.context, self.builder = context, builder
+        number = context.get_value_type(array.dtype)
+        self.vector, self.size = ir.VectorType(number, EIGHT), array.dtype.bitwidth // 8
+        self._lanes = ir.Constant(ir.VectorType(ir.IntType(32), EIGHT), [0] * EIGHT)
+
+    def data(self, array_type: Any, array: Any) -> Any:
+        """Address of the first entry of an array."""
+        return self.context.make_array(array_type)(self.context, self.builder, array).data
+
+    def load(self, data: Any, place: Any) -> Any:
+        """Eight numbers from a place."""
+        return self.builder.load(self._eight(data, place), align=self.size)
+
+    def store(self, value: Any, data: Any, place: Any) -> None:
+        """Eight numbers to a place."""
+        self.builder.store(value, self._eight(data, place), align=self.size)
+
+    def spread(self, data: Any, place: Any) -> Any:
+        """Eight times the number at a place."""
+        empty = ir.Constant(self.vector, ir.Undefined)
+        first = self.builder.insert_element(empty, self.builder.load(self.builder.gep(data, [place])), ir.IntType(32)(0))
+        return self.builder.shuffle_vector(first, empty, self._lanes)
+
+    def less(self, total: Any, a: Any, b: Any) -> Any:
+        """total − a b, rounded once where the processor can."""
+        return self.builder.fsub(total, self.builder.fmul(a, b, flags=("contract",)), flags=("contract",))
+
+    def place(self, at: Any, step: Any, k: Any) -> Any:
+        """at + k step."""
+        k = ir.IntType(64)(k) if isinstance(k, int) else k
+        return self.builder.add(at, self.builder.mul(k, step))
+
+    def _eight(self, data: Any, place: Any) -> Any:
+        return self.builder.bitcast(self.builder.gep(data, [place]), ir.PointerType(self.vector))
+
+
+def _operands(code: _Code, signature: Any, arguments: Any) -> list[Any]:
+    """Data and integers of the records and the count that an operation has."""
+    found = []
+    for kind, value in zip(signature.args, arguments):
+        if isinstance(kind, types.Integer):
+            found.append(value)
+            continue
+        entries, at, step = cgutils.unpack_tuple(code.builder, value)
+        found += [code.data(kind.types[0], entries), at, step]
+    return found
+
+
+def _subtract(columns: int) -> Callable[..., None]:
+    """`subtract_…`: W_i := W_i − Σ_j L_ij X_j for rows i = 0 … count − 1, j = 0 … columns − 1."""
+
+    def interpreted(L: Lines, count: int, X: Eights, W: Eights) -> None:
+        for i in range(count):
+            for j in range(columns):
+                factor = L.entries[L.at + j * L.height + i]
+                x, w = X.at + j * X.width, W.at + i * W.width
+                W.entries[w : w + EIGHT] -= factor * X.entries[x : x + EIGHT]
+
+    if not COMPILED:
+        return interpreted
+
+    @intrinsic
+    def compiled(_context, L, count, X, W):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            code = _Code(context, builder, L.types[0])
+            l_, l_at, height, n, x, x_at, x_width, w, w_at, w_width = _operands(code, signature, arguments)
+            given = [code.load(x, code.place(x_at, x_width, j)) for j in range(columns)]
+            starts = [code.place(l_at, height, j) for j in range(columns)]
+            with cgutils.for_range(builder, n) as loop:
+                row = code.place(w_at, w_width, loop.index)
+                total = code.load(w, row)
+                for start, each in zip(starts, given):
+                    total = code.less(total, code.spread(l_, builder.add(start, loop.index)), each)
+                code.store(total, w, row)
+            return context.get_dummy_value()
+
+        return types.void(L, count, X, W), generate
+
+    return compiled  # type: ignore[no-any-return]
+
+
+def _subtract_turned(columns: int) -> Callable[..., None]:
+    """`subtract_turned_…`: X_j := X_j − Σ_i L_ij W_i for j = 0 … columns − 1, rows i = 0 … count − 1."""
+
+    def interpreted(L: Lines, count: int, W: Eights, X: Eights) -> None:
+        for j in range(columns):
+            for i in range(count):
+                factor = L.entries[L.at + j * L.height + i]
+                x, w = X.at + j * X.width, W.at + i * W.width
+                X.entries[x : x + EIGHT] -= factor * W.entries[w : w + EIGHT]
+
+    if not COMPILED:
+        return interpreted
+
+    @intrinsic
+    def compiled(_context, L, count, W, X):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            code = _Code(context, builder, L.types[0])
+            l_, l_at, height, n, w, w_at, w_width, x, x_at, x_width = _operands(code, signature, arguments)
+            places = [code.place(x_at, x_width, j) for j in range(columns)]
+            starts = [code.place(l_at, height, j) for j in range(columns)]
+            totals = [cgutils.alloca_once_value(builder, code.load(x, place)) for place in places]
+            with cgutils.for_range(builder, n) as loop:
+                row = code.load(w, code.place(w_at, w_width, loop.index))
+                for start, total in zip(starts, totals):
+                    factor = code.spread(l_, builder.add(start, loop.index))
+                    builder.store(code.less(builder.load(total), factor, row), total)
+            for place, total in zip(places, totals):
+                code.store(builder.load(total), x, place)
+            return context.get_dummy_value()
+
+        return types.void(L, count, W, X), generate
+
+    return compiled  # type: ignore[no-any-return]
+
+
+subtract_one, subtract_three, subtract_six = (_subtract(columns) for columns in (1, 3, 6))
+subtract_turned_one, subtract_turned_three, subtract_turned_six = (_subtract_turned(columns) for columns in (1, 3, 6))
