@@ -126,7 +126,7 @@ def with_shapes(
     for key, each in (("mesh", mesh), ("part", part)):
         if len(each.nodes) != len(surface.nodes):
             raise InputError(
-                f"{key}: has {len(each.nodes)} nodes, the base {len(surface.nodes)}; move the nodes of its mesh only"
+                f"{key}: has {len(each.nodes)} nodes, the base {len(surface.nodes)}; move the nodes of its mesh only, of solids"
             )
     origin, axes = mesh_axes(surface.nodes, mesh.nodes)
     phi = surface.phi if change is None else surface.phi + _change(change, surface.phi.shape)

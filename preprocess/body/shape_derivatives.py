@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.errors import InputError, SolverError
+from flexmbs.errors import InputError, SolverError, shown
 from flexmbs.flexible_body.parts import FloatArray
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.body.families import PLACES, STEP, mesh_axes, slope_of, surface_of
@@ -36,6 +36,7 @@ from preprocess.reduction.normal_modes import NormalModeReduction
 from preprocess.reduction.statics import InterfaceStatics
 
 CLOSE = 1e-4  # of squares of frequencies, at which the last mode and the first one that is left out are the same
+SAME = 1e-6  # of shapes: those of the base are those of the part
 TOLERANCE = 1e-11  # of conjugate gradients, over the first residual
 ITERATIONS = 1000
 CONSTRAINT = "constraint modes"
@@ -107,11 +108,15 @@ def shape_derivatives(
     own = sum(each.u.shape[1] for each in kinds)
     if own != base.nf:
         raise InputError(f"base: has {base.nf} modes, the space of the method {own}; give the method of its reduction")
+    X = _coordinates(statics, kinds, shapes, index)
     for name, value in at.items():
         step = STEP * (scales.get(name) or abs(value) or 1.0)
         beside = [_varied(parts, {**at, name: value + c * step}, interfaces) for c in PLACES]
+        for each in beside:
+            if each.fe.freedoms.size != here.fe.freedoms.size:
+                raise InputError(f"parts: gives other nodes at another {name}; move the nodes of the base's mesh only")
         change = _Change(statics, beside, step)
-        slope = _of_body(change, kinds, shapes, index)
+        slope = _of_body(change, kinds, shapes, X, index)
         found[name] = np.einsum("ba,nbk->nak", axes, slope.reshape(-1, 3, base.nf))
     return found
 
@@ -127,8 +132,13 @@ def _check_method(method: Reduction) -> None:
 def _varied(
     parts: Callable[..., tuple[Mesh, Materials]], numbers: dict[str, float], interfaces: Mapping[str, Interface]
 ) -> _Varied:
-    mesh, material = parts(**numbers)
-    fe = assemble(mesh, material)
+    try:
+        found = parts(**numbers)
+    except TypeError as error:
+        raise InputError(f"parts: does not take {', '.join(numbers)} ({str(error)[:100]})") from error
+    if not isinstance(found, tuple) or len(found) != 2:
+        raise InputError(f"parts: gives {shown(found)}; return a mesh and its material")
+    fe = assemble(*found)
     return _Varied(fe, tuple(bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms)))
 
 
@@ -206,7 +216,25 @@ class _Change:
         return np.asarray(self.fe.stiffness_product(u) - omega2 * self.fe.mass_product(u))
 
 
-def _of_body(change: _Change, kinds: list[_Fields], shapes: FloatArray, index: int) -> FloatArray:
+def _coordinates(statics: InterfaceStatics, kinds: list[_Fields], shapes: FloatArray, index: int) -> FloatArray:
+    """X of Φ = B X, B = [R | shapes of the basis]. Raises InputError for shapes of another part, method or body frame."""
+    B = np.hstack([statics.fe.rigid_motion(statics.fe.centre_of_mass), *(each.u for each in kinds)])
+    size = np.linalg.norm(B, axis=0)
+    X = np.asarray(np.linalg.lstsq(B / size, shapes, rcond=None)[0] / size[:, None])
+    left = float(np.linalg.norm(shapes - B @ X) / np.linalg.norm(shapes))
+    if not left < SAME:
+        raise InputError(
+            f"base: its shapes are not those of the part and method, by {left:.1e}; give the numbers and options of its reduction,"
+            " without prestress and inertia loads"
+        )
+    held = statics.interfaces[index]
+    moved = np.linalg.norm(held.average @ shapes[held.dofs]) / np.linalg.norm(held.average @ B[held.dofs])
+    if not moved < SAME * np.linalg.norm(X):
+        raise InputError(f"reference: the shapes of the base move {held.name}; give the interface that carries its frame")
+    return X
+
+
+def _of_body(change: _Change, kinds: list[_Fields], shapes: FloatArray, X: FloatArray, index: int) -> FloatArray:
     """Derivative (3N, nf) of the shapes of the body, without its part in their own space.
 
     Φ = B X with B = [R | shapes of the basis]: Φ' = B'X − R (C R)⁻¹ (C'Φ + C B'X), C the conditions of the body frame.
@@ -215,9 +243,6 @@ def _of_body(change: _Change, kinds: list[_Fields], shapes: FloatArray, index: i
     R = statics.fe.rigid_motion(statics.fe.centre_of_mass)
     none = np.zeros((len(R), 0))
     slopes = [change.rigid_motion(), *(change.of(each, each.u if each.omega2.any() else none) for each in kinds)]
-    B = np.hstack([R, *(each.u for each in kinds)])
-    size = np.linalg.norm(B, axis=0)
-    X = np.linalg.lstsq(B / size, shapes, rcond=None)[0] / size[:, None]
     moved = np.hstack(slopes) @ X
     dofs, C = statics.interfaces[index].dofs, statics.interfaces[index].average
     moved -= R @ np.linalg.solve(C @ R[dofs], change.conditions(shapes, index) + C @ moved[dofs])

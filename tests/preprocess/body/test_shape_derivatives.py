@@ -150,3 +150,21 @@ def test_what_has_no_derivatives_is_named():
         pp.shape_derivatives(base, part, {"nu": 0.3}, **options(pp.CraigBampton(modes=2)))
     with pytest.raises(fm.InputError, match="change: has the shape"):
         pp.with_shapes(base, part()[0], *part(), interfaces=how["interfaces"], change=np.zeros(3))
+
+
+def test_bases_of_other_numbers_methods_and_frames_are_refused():
+    """As many modes, other shapes: their derivatives were wrong in silence."""
+    how = options(pp.CraigBampton(modes=2))
+    base = reduced(how)
+
+    def refused(message, base=base, parts=part, at=AT["nu"], name="nu", **given):
+        with pytest.raises(fm.InputError, match=message):
+            pp.shape_derivatives(base, parts, {name: at}, **(how | given))
+
+    refused("base: its shapes are not those of the part and method, by", at=0.2)
+    refused("base: its shapes are not those", base=reduced(options(pp.FreeModes(modes=8))))
+    refused("reference: the shapes of the base move tip", reference="tip")
+    refused("reference: the shapes of the base move root", base=reduced(how | {"reference": "mean axes"}))
+    refused("parts: does not take mu", name="mu")
+    refused("parts: gives None; return a mesh and its material", parts=lambda nu: None)
+    refused("parts: gives other nodes at another nu", parts=lambda nu: part(COARSE if nu == 0.3 else (7, 1, 1), nu=nu))
