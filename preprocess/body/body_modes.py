@@ -8,8 +8,11 @@ import numpy as np
 import scipy.linalg
 
 from flexmbs.flexible_body.parts import FloatArray
-from preprocess.body.reference import Reference
+from preprocess.body.reference import MeanAxes, Reference
+from preprocess.reduction.independent import ElasticShapes
 from preprocess.reduction.statics import InterfaceStatics
+
+LIGHT = 2e-8  # share of the mass of a shape that no rigid-body motion has: with 1e-8 the data of a body are refused
 
 
 class BodyModes(NamedTuple):
@@ -26,6 +29,31 @@ class BodyModes(NamedTuple):
     def shapes(self, statics: InterfaceStatics, elastic: FloatArray) -> FloatArray:
         """Φ V − R c (3N, nf), in mesh axes."""
         return np.asarray(elastic @ self.V - statics.rigid_modes @ self.c)
+
+
+class Carried(NamedTuple):
+    """A reference condition with the elastic shapes that it carries, M-orthonormal."""
+
+    rule: Reference
+    elastic: ElasticShapes
+
+
+def carried(rule: Reference, statics: InterfaceStatics, elastic: ElasticShapes, *, floating: bool) -> Carried:
+    """The reference condition and the shapes; where some of these move the body frame and hardly any mass, mean axes if it is
+    ``floating``, else without them.
+
+    Seen from the frame they are rigid-body motions: the mass matrix of the body in its modes, 1 + cᵀc with c of `body_modes`, is
+    singular to round-off.
+    """
+    _, _, C = rule.frame(statics)
+    inner = statics.fe.engine.inner
+    c = np.linalg.solve(inner(C.T, statics.rigid_modes), inner(C.T, elastic.shapes))
+    _, size, V = np.linalg.svd(c)
+    light = int(np.sum(1.0 / (1.0 + size**2) < LIGHT))
+    if not light or floating:
+        return Carried(MeanAxes() if light else rule, elastic)
+    dropped = (*elastic.dropped, f"{light} that move the body frame with hardly any mass")
+    return Carried(rule, ElasticShapes(elastic.shapes @ V[light:].T, dropped))
 
 
 def body_modes(reference: Reference, statics: InterfaceStatics, shapes: FloatArray) -> BodyModes:

@@ -14,7 +14,7 @@ from flexmbs.errors import InputError
 from flexmbs.flexible_body.parts import FlexibleFrame, FloatArray, GeometricStiffness, ModeTable, Surface, x_cross_shapes
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.flexible_body.stress import StressModes
-from preprocess.body.body_modes import BodyModes, body_modes
+from preprocess.body.body_modes import BodyModes, body_modes, carried
 from preprocess.body.certified import certificate_facts, choice, request_of
 from preprocess.body.damping import Damping, damping_matrix, damping_ratios
 from preprocess.body.geometric_stiffness import reduced_geometric_stiffness
@@ -127,7 +127,8 @@ class Piece(NamedTuple):
 
 
 class How(NamedTuple):
-    """The options of `reduce`."""
+    """The options of `reduce`, and of pieces their ``cuts``, and whether the body frame is ``floating``: mean axes where hardly
+    any mass follows the reference."""
 
     method: Reduction | None
     band: float | None
@@ -141,6 +142,8 @@ class How(NamedTuple):
     estimate: bool
     inertia_loads: bool
     keep: str | os.PathLike[str] | None = None
+    cuts: Sequence[str] = ()
+    floating: bool = False
 
 
 def body_of(fe: FEModel, bound: Sequence[BoundInterface], how: How, steps: Steps, piece: Piece | None = None) -> FlexibleBodyData:
@@ -155,11 +158,11 @@ def body_of(fe: FEModel, bound: Sequence[BoundInterface], how: How, steps: Steps
     rigid = rigid_body_modes(statics)
     chosen, basis, proof = choice(how.method, request, statics, steps)
     if how.inertia_loads:
-        basis = _with_inertia_loads(basis, statics)
-    if patterns:
-        basis = _with_responses(basis, "cut modes", statics, np.hstack(list(patterns.values())))
+        loads = inertial_loads(fe, np.zeros(3), np.eye(3))  # the span of the responses does not depend on origin and axes
+        basis = dataclasses.replace(basis, shapes={**basis.shapes, "inertia-load modes": statics.response(loads)})
+    basis = _with_cuts(basis, statics, patterns, () if chosen.exact_statics else how.cuts)
     steps("reference condition", 0.8)
-    elastic = elastic_shapes(statics, basis.shapes)
+    rule, elastic = carried(rule, statics, elastic_shapes(statics, basis.shapes), floating=how.floating)
     check_interface_masses(statics, elastic.shapes)
     modal = _modal_body(statics, elastic, rule, how.prestress)
     steps("shape integrals", 0.95)
@@ -258,14 +261,18 @@ def _stress(
     return stress_modes(statics.fe, fields, names, stress)
 
 
-def _with_inertia_loads(basis: Basis, statics: InterfaceStatics) -> Basis:
-    """Basis extended by the responses, interfaces held, to the inertia loads; their span does not depend on origin and axes."""
-    return _with_responses(basis, "inertia-load modes", statics, inertial_loads(statics.fe, np.zeros(3), np.eye(3)))
-
-
-def _with_responses(basis: Basis, name: str, statics: InterfaceStatics, loads: FloatArray) -> Basis:
-    """Basis extended by the responses to nodal loads (n, k), interfaces held."""
-    return dataclasses.replace(basis, shapes={**basis.shapes, name: statics.response(loads)})
+def _with_cuts(basis: Basis, statics: InterfaceStatics, patterns: Mapping[str, FloatArray], cuts: Sequence[str]) -> Basis:
+    """Basis with the responses to the force patterns and to loads at some cuts, which the welds there need: first, so that normal
+    modes are dropped where shapes depend on each other."""
+    added: dict[str, FloatArray] = {}
+    if patterns:
+        added["cut modes"] = statics.response(np.hstack(list(patterns.values())))
+    if cuts:
+        names = [interface.name for interface in statics.interfaces]
+        free = [name for name in names if name in cuts][len(cuts) == len(names) :]  # with all, rigid motions are among them
+        columns = [6 * names.index(name) + k for name in free for k in range(6)]
+        added["constraint modes of cuts"] = statics.constraint_modes()[:, columns]
+    return dataclasses.replace(basis, shapes=added | dict(basis.shapes)) if added else basis
 
 
 class Steps:

@@ -64,12 +64,14 @@ def reduce_divided(
 
     pieces: meshes from `divide`, or finite-element models assembled from them.  material: of the meshes, one or by element set.
     interfaces: of the whole part, by name; each in one piece, off the cuts.  reference: the interface to whose frame the
-    body frame is attached; its piece is the first, those of the others are attached to their cuts towards it.
+    body frame is attached; its piece is the first, those of the others are attached to their cuts towards it, or mean axes where
+    hardly any mass follows the cut.
     cuts: "full" transmits what the whole part does there, as force patterns, for any section and element, at the cost of one
     factorization of its stiffness; "averaged" does without, and transmits forces and moments as tractions that are linear over
     the cut, which contracts and warps freely: right for compact sections of solids, far too soft for thin-walled and open ones;
     "rigid" holds the cut.
-    method, stiffening, stress, inertia_loads, progress: of each piece, as in `reduce`.
+    method, stiffening, stress, inertia_loads, progress: of each piece, as in `reduce`; to the shapes of methods without them,
+    as `FreeModes`, the static responses to loads at the cuts are added.
     damping: of the modes of each piece, a ratio or a function of the frequency. In slow motions the pieces deform by shapes of
     high frequency alone, so that a ratio damps the lowest modes of the part far less; "damping: pieces …" in the provenance has
     their ratios, with a warning. A ratio ζ at the frequency f₁ [Hz] of the part is ``lambda f: ζ * f / f₁``, which damps its
@@ -101,9 +103,11 @@ def reduce_divided(
     models = _models(pieces, material)
     plan = _plan(models, instance(interfaces, Mapping, "interfaces", "Rigid or Averaged by name"), reference)
     title = name or default_name(models[0]).partition(", piece ")[0]
+    every = {"damping": damping, "stiffening": stiffening, "stress": stress, "estimate": estimate, "inertia_loads": inertia_loads}
+    own = [{"reference": each.reference, "name": f"{title}, piece {k}", "floating": k > 1} for k, each in enumerate(plan, 1)]
     hows = [
-        How(method, None, None, each.reference, damping, None, stiffening, stress, f"{title}, piece {k}", estimate, inertia_loads)
-        for k, each in enumerate(plan, 1)
+        How(method, None, None, prestress=None, cuts=_cuts_of(each.fe), **every, **its)  # type: ignore[arg-type]
+        for each, its in zip(plan, own)
     ]
     bound = [_bound(plan, k, cuts) for k in range(len(plan))]
     whole = _Whole(plan, interfaces, cuts)
@@ -147,9 +151,14 @@ def _bound(plan: Sequence[_Planned], k: int, cuts: str) -> list[BoundInterface]:
     return _located(fe, bind_interfaces, {**plan[k].interfaces, **at}, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms)
 
 
+def _cuts_of(fe: FEModel) -> list[str]:
+    """The node sets of the cuts of a piece."""
+    return [name for name in fe.node_sets if name.startswith(CUT)]
+
+
 def _cuts(plan: Sequence[_Planned]) -> list[tuple[int, int, str]]:
     """(piece, later piece, name) of each cut."""
-    return list(welds([[name for name in piece.fe.node_sets if name.startswith(CUT)] for piece in plan]))
+    return list(welds([_cuts_of(piece.fe) for piece in plan]))
 
 
 def _digest_of(fe: FEModel, cut: str, kind: str, piece: Piece | None) -> str:
@@ -254,7 +263,7 @@ def _plan(models: Sequence[FEModel], interfaces: Mapping[str, Interface], refere
         raise InputError(f"pieces: {models[min(set(range(len(models))) - set(queue))].source} is not connected to the others")
     for k in queue:
         known = {cut for cut, _ in _neighbours(models, k)}
-        lone = [cut for cut in models[k].node_sets if cut.startswith(CUT) and cut not in known]
+        lone = [cut for cut in _cuts_of(models[k]) if cut not in known]
         if lone:
             raise InputError(f"pieces: {models[k].source}: no other has its {lone[0]}; give all pieces of the part")
     own = {k: {name: each for name, each in interfaces.items() if places[name] == k} for k in queue}
@@ -263,8 +272,7 @@ def _plan(models: Sequence[FEModel], interfaces: Mapping[str, Interface], refere
 
 def _neighbours(models: Sequence[FEModel], k: int) -> list[tuple[str, int]]:
     """(cut, piece) of the pieces that share a cut with piece k."""
-    cuts = [name for name in models[k].node_sets if name.startswith(CUT)]
-    return [(cut, j) for cut in cuts for j, other in enumerate(models) if j != k and cut in other.node_sets]
+    return [(cut, j) for cut in _cuts_of(models[k]) for j, other in enumerate(models) if j != k and cut in other.node_sets]
 
 
 def _place(name: str, interface: Interface, models: Sequence[FEModel]) -> int:

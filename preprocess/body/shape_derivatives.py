@@ -224,13 +224,13 @@ def _coordinates(statics: InterfaceStatics, kinds: list[_Fields], shapes: FloatA
     left = float(np.linalg.norm(shapes - B @ X) / np.linalg.norm(shapes))
     if not left < SAME:
         raise InputError(
-            f"base: its shapes are not those of the part and method, by {left:.1e}; give the numbers and options of its reduction,"
-            " without prestress and inertia loads"
+            f"base: its shapes are not those of the part and method, by {left:.1e}; give the numbers and options of its"
+            " reduction, without prestress and inertia loads"
         )
     held = statics.interfaces[index]
     moved = np.linalg.norm(held.average @ shapes[held.dofs]) / np.linalg.norm(held.average @ B[held.dofs])
     if not moved < SAME * np.linalg.norm(X):
-        raise InputError(f"reference: the shapes of the base move {held.name}; give the interface that carries its frame")
+        raise InputError(f"reference: shapes of the base move {held.name}; give the interface that carries its frame")
     return X
 
 

@@ -30,9 +30,13 @@ class Basis:
 
 
 class Reduction(ABC):
-    """Reduction method; a new one is a class in its own file and one line in `REDUCTIONS`."""
+    """Reduction method; a new one is a class in its own file and one line in `REDUCTIONS`.
+
+    exact_statics: whether its shapes have the static responses to loads at the interfaces.
+    """
 
     kind: ClassVar[str]
+    exact_statics: ClassVar[bool] = False
 
     @abstractmethod
     def basis(self, statics: InterfaceStatics, progress: Progress) -> Basis:

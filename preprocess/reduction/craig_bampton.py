@@ -34,6 +34,7 @@ class CraigBampton(NormalModeReduction):
     inertia_relief: bool = False
 
     kind = "craig-bampton"
+    exact_statics = True
     normal = "fixed-interface"
 
     def static_shapes(self, statics: InterfaceStatics) -> dict[str, FloatArray]:

@@ -32,6 +32,7 @@ class CraigChang(NormalModeReduction):
     """
 
     kind = "craig-chang"
+    exact_statics = True
     normal = "free-interface"
 
     def __post_init__(self) -> None:

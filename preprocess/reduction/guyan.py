@@ -30,6 +30,7 @@ class Guyan(Reduction):
     """
 
     kind = "guyan"
+    exact_statics = True
 
     def basis(self, statics: InterfaceStatics, progress: Progress) -> Basis:
         if len(statics.interfaces) < 2:

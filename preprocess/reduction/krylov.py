@@ -48,6 +48,7 @@ class Krylov(Reduction):
     moments: int = 2
 
     kind = "krylov"
+    exact_statics = True
 
     def __post_init__(self) -> None:
         try:

@@ -32,6 +32,7 @@ class Rubin(NormalModeReduction):
     """
 
     kind = "rubin"
+    exact_statics = True
     normal = "free-interface"
 
     def static_shapes(self, statics: InterfaceStatics) -> dict[str, FloatArray]:

@@ -178,6 +178,7 @@ def test_interface_compliance(method: str, kinds: str, held: int) -> None:
     scale = np.sqrt(np.outer(np.diag(full)[other], np.diag(full)[other]))
     error = np.abs(found - full[other, other]) / scale
     assert np.all(np.diag(found) <= np.diag(full)[other] * (1 + ROUND_OFF))
+    assert REDUCTIONS[method].exact_statics == (method in EXACT_STATICS)
     if method in EXACT_STATICS:
         assert error.max() < ROUND_OFF
     else:

@@ -379,3 +379,46 @@ def test_rigid_cuts_without_an_estimate_warn() -> None:
     pieces = pp.divide(pp.box_mesh((0.8, 0.02, 0.03), (16, 1, 1)), pieces=2)
     with pytest.warns(pp.PreprocessWarning, match="rigid cuts make a part stiffer, how much is not estimated"):
         pp.reduce_divided(pieces, STEEL, cuts="rigid", estimate=False, **OPTIONS)
+
+
+@pytest.mark.parametrize("cuts", ["full", "averaged"])
+@pytest.mark.parametrize("method", [pp.FreeModes(modes=6), pp.Guyan(), pp.Rubin(modes=2), pp.Krylov()])
+def test_pieces_of_every_method_answer_loads_at_their_cuts(method: object, cuts: str) -> None:
+    """Free modes alone have no static response to what the welds transmit: three pieces were 20 % too stiff in frequency."""
+    mesh = pp.box_mesh((0.6, 0.02, 0.02), (12, 1, 1))
+    body = pp.reduce_divided(pp.divide(mesh, pieces=3), STEEL, cuts=cuts, **(OPTIONS | {"method": method}))
+    loads, _, error = errors(body)
+    assert max(map(abs, loads.values())) < 1e-4
+    assert np.abs(error[:4]).max() < 5e-3
+
+
+@pytest.mark.parametrize(("pieces", "modes", "cells"), [(2, 12, 10), (2, 20, 10), (5, 12, 10), (2, 3, 4)])
+def test_coarse_pieces_with_many_modes_stay_as_soft_as_they_are(pieces: int, modes: int, cells: int) -> None:
+    """Their shapes are as many as what has mass: normal modes are dropped, not the responses that the welds need (28 % too
+    stiff), and pieces whose cut hardly any mass follows have mean axes (their mass matrix was singular)."""
+    x = np.array([(i / cells, 0.1 * j, 0.0) for i in range(cells + 1) for j in range(2)])
+    quads = np.array([[2 * i, 2 * i + 2, 2 * i + 3, 2 * i + 1] for i in range(cells)])
+    mesh = pp.Mesh.from_arrays(x, {"quad4": quads}, node_sets=ends(x))
+    made = []
+    for piece in pp.divide(mesh, pieces=pieces):
+        links = {name: pp.RigidSpider(at) for name, at in (("root", "x0"), ("tip", "x1")) if at in piece.node_sets}
+        made.append(pp.assemble(piece, STEEL, sections=pp.ShellSection(0.004), connections=links))
+    at = {name: pp.Rigid(name) for name in ("root", "tip")}
+    body = pp.reduce_divided(made, interfaces=at, reference="root", method=pp.CraigBampton(modes=modes), name="bar")
+    loads, frequency, error = errors(body)
+    assert max(map(abs, loads.values())) < 1e-4
+    assert np.abs(error).max() < 1e-3
+    assert body.failed == ()
+    assert fm.linearize(cantilever(body)).modes.frequency[:3] == pytest.approx(frequency[:3], rel=1e-4)
+
+
+def test_shapes_that_move_the_reference_and_no_mass_are_dropped_by_name() -> None:
+    """A strip of shells whose frame is a spider of two nodes, which turn about their normal against hardly any mass."""
+    x = np.array([(i / 10, 0.1 * j, 0.0) for i in range(11) for j in range(2)])
+    quads = np.array([[2 * i, 2 * i + 2, 2 * i + 3, 2 * i + 1] for i in range(10)])
+    mesh = pp.Mesh.from_arrays(x, {"quad4": quads}, node_sets=ends(x))
+    made = pp.assemble(mesh, STEEL, sections=pp.ShellSection(0.004))
+    at = {"root": pp.Averaged("x0"), "tip": pp.Averaged("x1")}
+    body = pp.reduce(made, interfaces=at, reference="root", method=pp.CraigBampton(modes=60))
+    assert "that move the body frame with hardly any mass" in body.provenance["dropped shapes"]
+    assert body.failed == ()

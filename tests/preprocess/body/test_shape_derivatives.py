@@ -163,8 +163,8 @@ def test_bases_of_other_numbers_methods_and_frames_are_refused():
 
     refused("base: its shapes are not those of the part and method, by", at=0.2)
     refused("base: its shapes are not those", base=reduced(options(pp.FreeModes(modes=8))))
-    refused("reference: the shapes of the base move tip", reference="tip")
-    refused("reference: the shapes of the base move root", base=reduced(how | {"reference": "mean axes"}))
+    refused("reference: shapes of the base move tip", reference="tip")
+    refused("reference: shapes of the base move root", base=reduced(how | {"reference": "mean axes"}))
     refused("parts: does not take mu", name="mu")
     refused("parts: gives None; return a mesh and its material", parts=lambda nu: None)
     refused("parts: gives other nodes at another nu", parts=lambda nu: part(COARSE if nu == 0.3 else (7, 1, 1), nu=nu))
