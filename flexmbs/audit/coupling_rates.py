@@ -1,7 +1,8 @@
 """User functions g(q, t) of constraints and contacts against the derivatives that the run used, along the run.
 
 At outputs, [g(t + δ, q ⊕ δ s) − g(t − δ, q ⊖ δ s)]/(2δ), extrapolated to δ = 0, must be the rate G s + γ̄ of the equations, of
-contacts W s + w: an undeclared dependence on time or a wrong derivative that begins after the start shows as a difference.
+contacts W s + w: an undeclared dependence on time or a wrong derivative that begins after the start shows as a difference. A
+moving contact may have kinks, as a floor that starts to move: its derivative there is that of one side.
 """
 
 import numpy as np
@@ -25,6 +26,7 @@ ALLOWED = 1e-4  # of the terms of the rate
 ROUND_OFF = 1e-9  # m/s or rad/s: rates at rest
 AT_LEAST = 2  # states: one may be at a corner of a function
 STILL = 1e-5  # of the largest velocity: rates of a contact that are round-off
+KINK = 10.0  # times the doubts about slopes to both sides: their difference at a kink
 REMEDY = "set rheonomic=True if it depends on time, or correct its derivatives"
 
 
@@ -50,15 +52,25 @@ def contact_rates(solution: SolutionData) -> list[Check]:
     beta = path_coordinates(solution.compiled, solution.trajectory)
     here = Trajectory(*(array[chosen] for array in solution.trajectory._replace(beta=beta)))
     speed = np.abs(here.s).max(axis=1, initial=0.0)[:, None]
-    rate = _contacts(solution, here, 0.0, numbers)[:, :, 1]
-    rough, fine = (
-        (_contacts(solution, here, h, numbers) - _contacts(solution, here, -h, numbers))[:, :, 0] / (2.0 * h)
-        for h in (STEP / (1.0 + float(speed.max())), 0.5 * STEP / (1.0 + float(speed.max())))
+    gap, rate = np.moveaxis(_contacts(solution, here, 0.0, numbers)[:, :, :2], 2, 0)
+    h = STEP / (1.0 + float(speed.max()))
+    ahead, behind = (
+        np.array([(_contacts(solution, here, each, numbers)[:, :, 0] - gap) / each for each in (side * h, 0.5 * side * h)])
+        for side in (1.0, -1.0)
     )
-    exact = (4.0 * fine - rough) / 3.0
-    size = np.abs(rate) + np.abs(exact) + STILL * speed + ROUND_OFF
-    apart = (np.abs(exact - rate) - np.abs(fine - rough)) / size
+    rough, fine = 0.5 * (ahead + behind)
+    floor = STILL * speed + ROUND_OFF
+    apart = _off(rate, (4.0 * fine - rough) / 3.0, np.abs(fine - rough), floor)
+    sides = [(2.0 * fine - rough, np.abs(fine - rough)) for rough, fine in (ahead, behind)]
+    kink = np.abs(sides[0][0] - sides[1][0]) > KINK * (sides[0][1] + sides[1][1]) + floor
+    one_sided = np.min([_off(rate, slope, doubt, floor) for slope, doubt in sides], axis=0)
+    apart = np.where(kink, np.minimum(apart, one_sided), apart)
     return _failures([f"contacts.{name}" for name in names], apart, here.t)
+
+
+def _off(rate: np.ndarray, slope: np.ndarray, doubt: np.ndarray, floor: np.ndarray) -> np.ndarray:
+    """Difference of a rate and a slope beyond the doubt about it, relative to their sizes."""
+    return np.asarray((np.abs(slope - rate) - doubt) / (np.abs(rate) + np.abs(slope) + floor))
 
 
 def _chosen(solution: SolutionData) -> np.ndarray:

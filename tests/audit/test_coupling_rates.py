@@ -100,6 +100,29 @@ def test_contacts(case, monkeypatch) -> None:
     assert all("contacts.floor" in check.found for check in found)
 
 
+def zigzag(t):
+    """Turns at every tenth of a second."""
+    return 0.02 * abs((10.0 * t + 1.0) % 2.0 - 1.0)
+
+
+@pytest.mark.parametrize("wrong", [0.0, 0.02])
+def test_kinks_of_a_moving_floor_at_outputs_are_no_error(wrong) -> None:
+    """There the derivative is that of one side, the difference the mean of both."""
+    model = fm.Model("floor")
+    model.add(fm.PointMass("ball", mass=1.0))
+    model.add(fm.Translation("motion", "ground", "ball", q0=(0, 0, zigzag(0.05))))
+
+    def row(t, x, A):
+        rising = (10.0 * (t + 0.05) + 1.0) % 2.0 > 1.0
+        return [0, 0, 1.0, 0, 0, 0, (-0.2 if rising else 0.2) + (wrong if t > 0.4 else 0.0)]
+
+    floor = fm.UserContact("floor", "ground", "ball", lambda t, x, A: x[2] - zigzag(t + 0.05), jacobian=row, rheonomic=True)
+    model.add(floor)
+    solution = fm.simulate(model, t_end=1.05, step=5e-4, output_step=0.05, integrator="moreau-jean")
+    found = [check for check in solution.audit if check.title == TITLE]
+    assert [check.status for check in found] == ([FAIL] if wrong else [])
+
+
 @pytest.mark.parametrize("begins", [0.1, 1.5, 5.0])
 def test_late_dependence_on_time_is_found_at_the_start(begins) -> None:
     model = fm.Model("floor")
