@@ -36,6 +36,7 @@ from preprocess.inputs.arguments import checked_arguments, flag, instance
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh.mesh import Mesh
 from preprocess.solve.memory import check_memory
+from preprocess.solve.threads import Threads
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -187,16 +188,21 @@ def _solid_matrices(mesh: Mesh, groups: tuple[ElementGroup, ...], lumped: bool) 
 
 
 def _add_group(nodes: Array, group: ElementGroup, storage: tuple[Any, ...]) -> None:
-    """Add the matrices of a group of elements, some elements at a time."""
+    """Add the matrices of a group of elements, some elements at a time, while the next ones are computed."""
     element, C = group.element, elasticity_tensor(np.asarray(group.material.elasticity, dtype=float))
     rule, mass_rule = element.stiffness_tables, _mass_tables(element)
     nn = len(element.nodes)
     piece = max(1, CHUNK // (9 * (nn + len(element.internal)) ** 2))
-    for first in range(0, len(group.connectivity), piece):
-        table = group.connectivity[first : first + piece]
+
+    def matrices(table: Indices) -> tuple[Indices, tuple[Array, Array]]:
         x = nodes[table]
         K = np.ascontiguousarray(condensed(element_stiffness(x, rule, C), nn))
-        add_elements(table, (K, element_mass(x, mass_rule, float(group.material.rho))), storage)
+        return table, (K, element_mass(x, mass_rule, float(group.material.rho)))
+
+    pieces = ((group.connectivity[first : first + piece],) for first in range(0, len(group.connectivity), piece))
+    with Threads() as threads:
+        for table, found in threads.ahead(matrices, pieces):
+            add_elements(table, found, storage)
 
 
 def _padded(K: sp.csr_matrix, size: int) -> sp.csr_matrix:

@@ -1,7 +1,8 @@
 """Tasks on several threads, each with single-threaded dense linear algebra."""
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextvars import ContextVar
 from typing import Any, ParamSpec, TypeVar
@@ -56,6 +57,19 @@ class Threads:
         if self._pool is None:
             return [function(*task) for task in tasks]
         return list(self._pool.map(lambda task: function(*task), tasks))
+
+    def ahead(self, function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]]) -> Iterator[Result]:
+        """Results of the function for the arguments of each task, in order; the next ones are computed while one is used."""
+        waiting = deque[Future[Result]]()
+        for task in tasks:
+            if self._pool is None:
+                yield function(*task)
+                continue
+            waiting.append(self._pool.submit(function, *task))
+            if len(waiting) > self.count:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
 
     def in_dependency_order(self, function: Callable[[int], None], before: Sequence[Sequence[int]]) -> None:
         """Call the function for each k = 0 … n - 1, after the calls for those in before[k] have finished."""

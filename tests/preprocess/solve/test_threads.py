@@ -5,6 +5,9 @@ import pytest
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
+from preprocess.fe import assembly
+from preprocess.fe.material import Isotropic
+from preprocess.mesh.structured import box_mesh
 from preprocess.solve.sparse_products import sparse_product
 from preprocess.solve.tall import BLOCK, TallProducts
 from preprocess.solve.threads import Threads
@@ -37,6 +40,31 @@ def test_an_error_in_a_task_ends_the_rest(threads):
 
     with threadpool_limits(threads), pytest.raises(ZeroDivisionError), Threads() as pool:
         pool.in_dependency_order(task, [[], [0], [1]])
+
+
+@pytest.mark.parametrize("threads", THREADS)
+def test_results_ahead_come_in_order_and_few_at_a_time(threads):
+    begun: list[int] = []
+
+    def task(k: int) -> int:
+        begun.append(k)
+        return k * k
+
+    with threadpool_limits(threads), Threads() as pool:
+        for k, found in enumerate(pool.ahead(task, ((k,) for k in range(20)))):
+            assert found == k * k
+            assert len(begun) <= k + 2 + threads
+    assert sorted(begun) == list(range(20))
+
+
+def test_assembly_is_the_same_on_any_number_of_threads(monkeypatch):
+    monkeypatch.setattr(assembly, "CHUNK", 2**12)
+    mesh, found = box_mesh((0.4, 0.1, 0.1), (6, 2, 2), "hex20"), []
+    for threads in THREADS:
+        with threadpool_limits(threads):
+            found.append(assembly.assemble(mesh, Isotropic(E=2.1e11, nu=0.3, rho=7850.0)))
+    np.testing.assert_array_equal(found[0].K.data, found[1].K.data)
+    np.testing.assert_array_equal(found[0].m.data, found[1].m.data)
 
 
 def test_inner_tasks_have_the_threads_of_the_outer_ones():
