@@ -13,6 +13,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as sla
 from numpy.typing import NDArray
 
+from flexmbs._jit.eights import EIGHT
 from flexmbs.errors import MachineError
 from preprocess.solve.cholesky import Cholesky, PivotError, analyse
 from preprocess.solve.cholesky.factor import Entries, Precision
@@ -118,7 +119,7 @@ class CholeskyFactor(Factor):
         return factor if self._roughness(factor) < ROUGH else None
 
     def _roughness(self, factor: Cholesky) -> float:
-        return roughness(self._product, factor.solve, np.random.default_rng(0).standard_normal((self._problem.K.shape[0], 3)))
+        return roughness(self._product, factor.solve, np.random.default_rng(0).standard_normal((self._problem.K.shape[0], EIGHT)))
 
     def _product(self, x: Array) -> Array:
         return sparse_product(self._problem.K, x)

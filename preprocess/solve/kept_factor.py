@@ -2,7 +2,7 @@
 
 The file holds the order of elimination and the panels of the factor; the tree is analysed again. A factor read from a file is
 accepted if it solves the equations for random loads: ``|K x − b| ≤ 1e-6 |b|``, or, in single precision, with an error of at most
-a tenth in the energy norm, which refinement removes.
+a half in the energy norm, which refinement removes.
 """
 
 from __future__ import annotations
