@@ -73,24 +73,31 @@ def cut_patterns(
     motions = motions_of(whole)
     found: list[Patterns] = [{} for _ in pieces]
     for i, j, cut in cuts:
-        P, Q = undivided.places[i], undivided.places[j]
-        shared = np.intersect1d(P.indices[_dofs_at(pieces[i].fe, cut)], Q.indices)
-        if np.isin(shared, whole.fe.constraints.dependent).any():
-            raise InputError(f"{cut}: nodes there follow a connection; cut elsewhere, or give cuts='rigid'")
-        f = _nodal_forces(pieces[i], P, motions, whole.fe.centre_of_mass)[shared]
-        names = [each.name for each in pieces[i].interfaces]
-        bound = pieces[i].interfaces[names.index(cut)]
-        own = 6 * names.index(cut)
-        L = (P.T @ pieces[i].interface_loads[:, own : own + 6])[shared]
-        f = f - L @ (whole.fe.rigid_motion(bound.position)[shared].T @ f)
-        given = [(P @ _spread(f, shared, whole.size), pieces[i]), (Q @ _spread(f, shared, whole.size), pieces[j])]
-        C = sum(forces.T @ statics.response(forces) for forces, statics in given)
+        given = beyond_frame(whole, undivided, pieces, (i, j, cut), motions)
+        C = np.sum([forces.T @ pieces[k].response(forces) for k, forces in given.items()], axis=0)
         energy, V = scipy.linalg.eigh(0.5 * (C + C.T))
         V = V[:, energy > RELEASED][:, ::-1]
-        size = np.abs(f @ V).sum(axis=0)
-        for k, (forces, _) in zip((i, j), given):
+        size = np.abs(given[i] @ V).sum(axis=0)
+        for k, forces in given.items():
             found[k][cut] = forces @ (V / size)
     return found
+
+
+def beyond_frame(
+    whole: InterfaceStatics, undivided: Undivided, pieces: Sequence[InterfaceStatics], cut: tuple[int, int, str], motions: Motions
+) -> dict[int, FloatArray]:
+    """The forces f̃ at a cut on the first of its pieces, among the degrees of freedom of each of the two. Raises InputError for
+    cuts at nodes that follow connections."""
+    i, j, name = cut
+    P, Q = undivided.places[i], undivided.places[j]
+    shared = np.intersect1d(P.indices[_dofs_at(pieces[i].fe, name)], Q.indices)
+    if np.isin(shared, whole.fe.constraints.dependent).any():
+        raise InputError(f"{name}: nodes there follow a connection; cut elsewhere, or give cuts='rigid'")
+    f = _nodal_forces(pieces[i], P, motions, whole.fe.centre_of_mass)[shared]
+    own = [each.name for each in pieces[i].interfaces].index(name)
+    L = (P.T @ pieces[i].interface_loads[:, 6 * own : 6 * own + 6])[shared]
+    f = f - L @ (whole.fe.rigid_motion(pieces[i].interfaces[own].position)[shared].T @ f)
+    return {k: place @ _spread(f, shared, whole.size) for k, place in ((i, P), (j, Q))}
 
 
 def _energy_vectors(S: FloatArray) -> FloatArray:

@@ -18,6 +18,7 @@ from flexmbs.flexible_body.welds import welds
 from preprocess.body.build import How, Piece, Steps, body_of, check_options, model_of
 from preprocess.body.cut_accuracy import cut_errors, pieces_damping, warn_of_cuts, warn_of_damping
 from preprocess.body.cut_patterns import cut_patterns
+from preprocess.body.cut_stiffening import missing_stiffness, warn_of_stiffness
 from preprocess.body.damping import Damping, damping_ratios
 from preprocess.body.provenance import default_name
 from preprocess.body.stress import SURFACE_STRESS, Stress
@@ -112,6 +113,7 @@ def reduce_divided(
     bound = [_bound(plan, k, cuts) for k in range(len(plan))]
     whole = _Whole(plan, interfaces, cuts)
     known: list[Piece | None] = [None] * len(plan)
+    statics: list[InterfaceStatics] = []
     if cuts == FULL and len(plan) > 1:
         statics = [_located(each.fe, InterfaceStatics, each.fe, own) for each, own in zip(plan, bound)]
         found = cut_patterns(whole.statics, whole.undivided, statics, _cuts(plan))
@@ -132,6 +134,8 @@ def reduce_divided(
         facts |= _damping_facts(damping, reference, bodies, dampers=any(each.fe.has_dampers for each in plan))
     if estimate and len(plan) > 1:
         facts |= whole.cut_facts(reference, bodies)
+        if cuts == FULL and stiffening:
+            facts |= whole.stiffening_facts(statics)
     bodies[0] = dataclasses.replace(bodies[0], provenance={**bodies[0].provenance, **facts})
     return DividedBodyData(title, tuple(bodies))
 
@@ -213,6 +217,14 @@ class _Whole:
             return {"accuracy: pieces": f"not estimated: {error}"}
         warn_of_cuts(errors, self._cuts)
         return errors.facts()
+
+    def stiffening_facts(self, pieces: Sequence[InterfaceStatics]) -> dict[str, str | float]:
+        """What the geometric stiffness of the pieces lacks, with a warning where it is much."""
+        references = [each.reference for each in self._plan]
+        missing = missing_stiffness(self.statics, self.undivided, pieces, _cuts(self._plan), references)
+        warn_of_stiffness(missing)
+        text = ", ".join(f"{load} {share:.2g}" for load, share in missing.items())
+        return {"accuracy: pieces, stiffening": text} if missing else {}
 
 
 class _Planned(NamedTuple):

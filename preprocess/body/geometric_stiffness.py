@@ -35,7 +35,7 @@ def geometric_stiffness(statics: InterfaceStatics, cases: UnitLoads, shapes: Flo
     engine = statics.fe.engine
     loaded = engine.extent(cases.displacements) > 0.0  # else the reference condition carries the load
     for arms, psi, p in _turning(statics, cases, shapes, rotations):
-        W = _rotation_work(arms, p) * loaded[:, None, None]
+        W = rotation_work(arms, p) * loaded[:, None, None]
         K0 += psi.T @ W @ psi
     return engine.total(K0)
 
@@ -66,7 +66,7 @@ def _turning(
         yield arms.rigid_motion[own], arms.turn @ shapes, fe.displacements(p)[arms.nodes[own]]
 
 
-def _rotation_work(rigid_motion: FloatArray, p: FloatArray) -> FloatArray:
+def rotation_work(rigid_motion: FloatArray, p: FloatArray) -> FloatArray:
     """W (k, 3, 3) = ½ Σ (r pᵀ + p rᵀ) − Σ (r·p) 1 over nodes with their rigid motion (n, 3, 6) and forces p (n, 3, k)."""
     r = rigid_motion[:, :, 3:]  # columns e × r
     arm = np.stack([r[:, 1, 2], r[:, 2, 0], r[:, 0, 1]], axis=1)

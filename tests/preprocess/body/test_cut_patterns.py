@@ -422,3 +422,33 @@ def test_shapes_that_move_the_reference_and_no_mass_are_dropped_by_name() -> Non
     body = pp.reduce(made, interfaces=at, reference="root", method=pp.CraigBampton(modes=60))
     assert "that move the body frame with hardly any mass" in body.provenance["dropped shapes"]
     assert body.failed == ()
+
+
+def stiffened(data: fm.FlexibleBodyData | DividedBodyData) -> np.ndarray:
+    """Change (6,) of the squares of the lowest frequencies by a tension of 1 N at the tip, over these squares."""
+    found = []
+    for force in (100.0, -100.0):
+        model = fm.Model("strip", gravity=(0, 0, 0))
+        body = model.add(fm.FlexibleBody("bar", data=data))
+        model.add(fm.Fixed("clamp", model.ground, body["root"]))
+        model.add(fm.FrameForce("pull", body["tip"], force=(force, 0.0, 0.0)))
+        found.append(fm.linearize(model, at=fm.statics(model)).modes.frequency[:6])
+    high, low = found
+    return 2.0 * (high - low) / (high + low) / 100.0
+
+
+@pytest.mark.parametrize("edge", [1.0, 0.34])
+def test_what_stiffening_lacks_at_cuts_is_told(edge: float) -> None:
+    """A plate pulled at its whole edge or at the middle of it, where the tension is uneven over the cuts, whose patterns have no
+    geometric stiffness: what the pieces together stiffen too much or too little in the model is what the estimate says."""
+    box = pp.box_mesh((0.16, 0.24, 0.002), (8, 12, 1), "hex8")
+    middle = (np.abs(box.nodes[:, 1] - 0.12) < 0.12 * edge + 1e-9) & (box.nodes[:, 0] > 0.16 - 1e-9)
+    mesh = dataclasses.replace(box, node_sets={**box.node_sets, "x1": np.flatnonzero(middle)})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        body = pp.reduce_divided(pp.divide(mesh, pieces=4), STEEL, **(OPTIONS | {"method": pp.CraigBampton(modes=20)}))
+    assert any("stiffening by tip force x is wrong by up to" in str(each.message) for each in caught) == (edge < 1.0)
+    told = float(body.provenance["accuracy: pieces, stiffening"].split("tip force x ")[1].split(",")[0])
+    whole = stiffened(pp.reduce(mesh, STEEL, **(OPTIONS | {"method": pp.CraigBampton(modes=40)})))
+    found = np.abs(stiffened(body) - whole).max() / np.abs(whole).max()
+    assert told == pytest.approx(found, rel=0.25, abs=2e-3)

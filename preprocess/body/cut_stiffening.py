@@ -1,0 +1,100 @@
+"""What the pieces of a divided part lack of its geometric stiffness.
+
+The stress of a piece under loads at its interfaces is that of tractions linear over its cuts. The force patterns that a full cut
+transmits besides have no geometric stiffness: the tension of a wide plate, say, that is pulled at the middle of an edge, is even
+over the cuts. Under a unit force at an interface, with the forces f̃ of the patterns at the cuts,
+
+    missing = Σ φᵀ K0(A f̃) φ + ψᵀ W(f̃) ψ over the pieces,    whole = Σ φᵀ K0(u) φ,    both over φᵀKφ,
+
+for the lowest modes of the whole part, φ and ψ for a piece from its body frame, with ψ the rotations of its cuts; A is the free
+response of a piece, u the displacement of the whole part, W as in `geometric_stiffness`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+
+from flexmbs.flexible_body.parts import FloatArray
+from preprocess.body.cut_patterns import Motions, beyond_frame
+from preprocess.body.geometric_stiffness import rotation_work
+from preprocess.fe.initial_stress import initial_stress_stiffness
+from preprocess.fe.model import FEModel
+from preprocess.fe.undivided import Undivided
+from preprocess.inputs.warning import PreprocessWarning
+from preprocess.reduction.accuracy import LOADS
+from preprocess.reduction.statics import InterfaceStatics
+
+MODES = 6
+SMALL = 0.1  # of the effect of the other forces at an interface: forces without one
+TOLERATED = 0.05
+
+
+def missing_stiffness(
+    whole: InterfaceStatics, undivided: Undivided, pieces: Sequence[InterfaceStatics], cuts: Sequence[tuple[int, int, str]],
+    references: Sequence[str],
+) -> dict[str, float]:  # fmt: skip
+    """Missing geometric stiffness over that of the whole part, the worst of its lowest modes, by the force at an interface that
+    has an effect. references: of the frames of the pieces; the whole part is held at the first."""
+    names = [each.name for each in whole.interfaces]
+    held = names.index(references[0])
+    columns = [6 * k + axis for k in range(len(names)) if k != held for axis in range(3)]
+    if not columns:
+        return {}
+    u = whole.held_response(whole.interface_loads[:, columns], held)
+    count = min(MODES, whole.free_degrees_of_freedom - 6)
+    modes = whole.modes(lambda loads: whole.held_response(loads, held), count=count)
+    motions = Motions(u, np.zeros_like(u), np.zeros((12, len(columns))))
+    beyond: list[dict[str, FloatArray]] = [{} for _ in pieces]
+    for i, j, cut in cuts:
+        given = beyond_frame(whole, undivided, pieces, (i, j, cut), motions)
+        beyond[i][cut], beyond[j][cut] = given[i], -given[j]
+    lacking, effect = np.zeros((len(columns), count)), np.zeros((len(columns), count))
+    for statics, P, forces, reference in zip(pieces, undivided.places, beyond, references):
+        phi = P @ (modes.shapes / modes.omega)
+        effect += _diagonals(statics.fe, P @ u, phi)
+        lacking += _missing(statics, forces, phi, reference)
+    size = np.abs(effect).max(axis=1)
+    most = np.repeat(size.reshape(-1, 3).max(axis=1), 3)
+    share = np.abs(lacking).max(axis=1) / np.maximum(size, np.finfo(float).tiny)
+    found = zip(columns, share, size > SMALL * most)
+    return {f"{names[c // 6]} {LOADS[c % 6]}": float(each) for c, each, counts in found if counts}
+
+
+def warn_of_stiffness(missing: dict[str, float]) -> None:
+    """Warn of what is missing above `TOLERATED`."""
+    worst = max(missing, key=lambda load: missing[load], default="")
+    if worst and missing[worst] > TOLERATED:
+        warnings.warn(
+            f"divide: the stiffening by {worst} is wrong by up to {missing[worst]:.2g} of it: its stress is uneven over a cut,"
+            " whose pieces stiffen by the mean; cut elsewhere, or use fewer pieces, where such forces are large",
+            PreprocessWarning,
+            stacklevel=4,
+        )
+
+
+def _missing(statics: InterfaceStatics, forces: dict[str, FloatArray], phi: FloatArray, reference: str) -> FloatArray:
+    """φᵀ K0(A f̃) φ + ψᵀ W(f̃) ψ (k, m) of a piece with forces f̃ (n, k) at its cuts, for shapes (n, m)."""
+    names = [each.name for each in statics.interfaces]
+    frame = statics.interfaces[names.index(reference)]
+    place = 6 * names.index(reference)
+    relative = phi - statics.fe.rigid_motion(frame.position) @ statics.interface_motion(phi)[place : place + 6]
+    motion = statics.interface_motion(relative)
+    found = _diagonals(statics.fe, statics.free_response(np.sum(list(forces.values()), axis=0)), relative)
+    for cut, f in forces.items():
+        at = names.index(cut)
+        interface, psi = statics.interfaces[at], motion[6 * at + 3 : 6 * at + 6]
+        p = statics.fe.displacements(f)[interface.nodes]
+        W = rotation_work(interface.rigid_motion[: len(interface.nodes)], p)
+        found += np.einsum("am,kab,bm->km", psi, W, psi)
+    return found
+
+
+def _diagonals(fe: FEModel, displacements: FloatArray, shapes: FloatArray) -> FloatArray:
+    """φᵀ K0 φ (k, m) of the stresses under ``displacements`` (n, k) for each of the shapes (n, m)."""
+    K0 = initial_stress_stiffness(fe, displacements, shapes)
+    for structure in fe.structures:
+        K0 += structure.initial_stress_stiffness(displacements, shapes)
+    return np.asarray(np.einsum("kmm->km", K0))
