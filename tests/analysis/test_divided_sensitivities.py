@@ -65,7 +65,8 @@ def test_tangents_and_adjoints_through_the_pieces() -> None:
     for found in (tangent.gradient, adjoint.gradient):
         own = expected[: len(found)]
         largest = np.abs(own * sizes).max(axis=1, keepdims=True)
-        assert (np.abs((found - own) * sizes) < 1e-6 * np.abs(own * sizes) + 1e-9 * largest).all()
+        noise = np.array([1e-9, 1e-9, 1e-9, 1e-6])[: len(found), None]  # of differences: stress follows accelerations
+        assert (np.abs((found - own) * sizes) < 1e-6 * np.abs(own * sizes) + noise * largest).all()
 
 
 @pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")
