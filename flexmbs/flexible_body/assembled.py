@@ -62,7 +62,8 @@ class Welded:
         scale = np.concatenate([1.0 / np.sqrt(np.diag(mass_matrix(piece))) for piece in pieces])  # energies alike
         N = scipy.linalg.null_space(np.vstack(rows) * scale) * scale[:, None]
         parts = np.split(N, ends[1:-1])
-        K, D = (sum(T[RIGID:].T @ matrix @ T[RIGID:] for T, matrix in zip(parts, every)) for every in _elastic(pieces))
+        K = sum(T[RIGID:].T @ piece.K_ff @ T[RIGID:] for T, piece in zip(parts, pieces))
+        D = sum(T[RIGID:].T @ piece.D_ff @ T[RIGID:] for T, piece in zip(parts, pieces))
         M = sum(T.T @ mass_matrix(piece) @ T for T, piece in zip(parts, pieces))
         return cls(pieces, poses, parts, *(0.5 * (each + each.T) for each in map(np.asarray, (K, D, M))))
 
@@ -117,10 +118,6 @@ def assembled(
         provenance=_origin(pieces),
     )
     return replace(made, modes=replace(made.modes, kind=("assembled",) * n))
-
-
-def _elastic(pieces: Sequence[FlexibleBodyData]) -> tuple[list[FloatArray], list[FloatArray]]:
-    return [piece.K_ff for piece in pieces], [piece.D_ff for piece in pieces]
 
 
 def _at_cut(frame: FlexibleFrame, pose: Pose) -> FloatArray:

@@ -15,6 +15,7 @@ import scipy
 
 from flexmbs.dynamics.dense import Terms, terms
 from flexmbs.dynamics.work import start_from
+from flexmbs.flexible_body.free_body import skew
 from flexmbs.initial.assembly import (
     Assemble,
     CutVelocities,
@@ -411,11 +412,6 @@ def _lower(costs: list[float], than: list[float]) -> bool:
         if abs(cost - other) > 1e-13 * other + KEPT**2:
             return cost < other
     return False
-
-
-def skew(a: np.ndarray) -> np.ndarray:
-    """The matrix of a × b."""
-    return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
 
 
 def turning(turn: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 from flexmbs.diagnosis.planar import planar_line
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
-from flexmbs.flexible_body.divided import in_one_piece
+from flexmbs.flexible_body.divided import DividedBodyData, in_one_piece
 from flexmbs.initial.initial_state import InitialState
 from flexmbs.model.check_topology import degree_of_freedom_lines
 from flexmbs.page.drawings import deformed_drawing, field_drawing, side_by_side
@@ -28,7 +28,7 @@ from flexmbs.report.fatigue import FatigueSection
 from flexmbs.report.fatigue import sections as fatigue_sections
 from flexmbs.report.still import motion_drawing
 from flexmbs.report.stress_pictures import surface_values
-from flexmbs.results.bodies import data_of, flexible_bodies, mass_of, surface_of
+from flexmbs.results.bodies import data_of, flexible_bodies, mass_of, surface_of, whole_of
 from flexmbs.results.impact_steps import between_impacts
 from flexmbs.results.joints import path_coordinates
 from flexmbs.results.stress_summary import PASCALS, StressReport, stress_reports
@@ -218,8 +218,7 @@ def _parts(solution: SolutionData) -> list[dict[str, Any]]:
     """The flexible bodies: mode table, pictures, provenance; bodies with the same data are grouped."""
     parts: dict[str, dict[str, Any]] = {}
     for name in flexible_bodies(solution):
-        compiled = solution.compiled
-        whole = compiled.pieces[name].data if name in compiled.pieces else compiled.data[name]
+        whole = whole_of(solution, name)
         digest = whole.digest
         if digest in parts:
             parts[digest]["names"].append(name)
@@ -227,7 +226,7 @@ def _parts(solution: SolutionData) -> list[dict[str, Any]]:
         data = in_one_piece(whole, MODES_LISTED)
         parts[digest] = {
             "names": [name], "part": whole.name, "nf": data.nf, "digest": digest, "mass": whole.mass,
-            "modes": list(_mode_rows(data)), "listed": MODES_LISTED, "pieces": name in compiled.pieces,
+            "modes": list(_mode_rows(data)), "listed": MODES_LISTED, "pieces": isinstance(whole, DividedBodyData),
             "pictures": _mode_pictures(data), "provenance": dict(whole.provenance),
         }  # fmt: skip
     return list(parts.values())

@@ -11,7 +11,7 @@ from flexmbs.flexible_body.parts import FloatArray, IntArray
 from flexmbs.player.body_scene import Show
 from flexmbs.player.fields import Field, Mark
 from flexmbs.player.surface import has_triangles
-from flexmbs.results.bodies import body_in_one_piece
+from flexmbs.results.bodies import surface_of
 from flexmbs.results.stress_summary import PASCALS, StressReport
 from flexmbs.scene.scene import Alone, Extras
 
@@ -34,8 +34,8 @@ def mode_scenes(solution: SolutionData, groups: Sequence[Sequence[str]]) -> list
     """For each group of bodies of the same data, in sequence; None without triangles, and beyond the first."""
     found: list[Alone | None] = []
     for names in groups:
-        data = body_in_one_piece(solution, names[0], 1)
-        fits = data is not None and has_triangles(data.surface) and sum(each is not None for each in found) < MOST
+        joined = surface_of(solution, names[0])
+        fits = joined is not None and has_triangles(joined.surface) and sum(each is not None for each in found) < MOST
         show = Show(", ".join(names), {"field": "displacement", "mode": 0}, modes=True)
         found.append(Alone(f"modes-{len(found)}", names[0], show) if fits else None)
     return found

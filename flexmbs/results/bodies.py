@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flexmbs.flexible_body.divided import DividedBodyData
 from flexmbs.flexible_body.joined import JoinedSurface, joined_surface
 from flexmbs.flexible_body.parts import FloatArray, IntArray, Surface
 from flexmbs.flexible_body.record import FlexibleBodyData
@@ -34,10 +35,10 @@ def data_of(solution: SolutionData, body: str) -> tuple[FlexibleBodyData, ...]:
     return tuple(data[piece] for piece in solution.compiled.pieces_of(body) if piece in data)
 
 
-def body_in_one_piece(solution: SolutionData, body: str, modes: int) -> FlexibleBodyData | None:
-    """The data of a flexible body, of a divided one for small deflections in its lowest modes; None of a rigid body."""
+def whole_of(solution: SolutionData, body: str) -> FlexibleBodyData | DividedBodyData:
+    """The data of a flexible body, of a divided one all its pieces."""
     compiled = solution.compiled
-    return compiled.pieces[body].data.assembled(modes) if body in compiled.pieces else compiled.data.get(body)
+    return compiled.pieces[body].data if body in compiled.pieces else compiled.data[body]
 
 
 def mass_of(solution: SolutionData, body: str) -> float:

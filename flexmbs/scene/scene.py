@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.algebra.so3 import euler_parameters
+from flexmbs.flexible_body.divided import in_one_piece
 from flexmbs.model.frames import GROUND, FrameRef
 from flexmbs.player.arrays import Buffer
 from flexmbs.player.body_scene import FORMAT, HasSurface, Show, body_scene, mark_tables
@@ -20,7 +21,7 @@ from flexmbs.player.fields import Field, Mark, stored_fields
 from flexmbs.player.modes import MOST as MODES
 from flexmbs.player.solids import Solid, require_solids
 from flexmbs.player.surface import Skin
-from flexmbs.results.bodies import body_in_one_piece, frame_at_rest
+from flexmbs.results.bodies import frame_at_rest, whole_of
 from flexmbs.scene.arrows import arrows_of, touches_of
 from flexmbs.scene.bounds import Bounds, bounds, places, size_of
 from flexmbs.scene.instants import sampled, turn_note
@@ -150,7 +151,7 @@ class _Writer:
 
     def _alone(self, each: Alone) -> dict[str, Any]:
         data: HasSurface | None = (
-            body_in_one_piece(self.shown, each.body, MODES) if each.show.modes else self.shown.shape(each.body)
+            in_one_piece(whole_of(self.shown, each.body), MODES) if each.show.modes else self.shown.shape(each.body)
         )
         assert data is not None
         return body_scene(self.buffer, data, self.skins[each.body], each.show, each.fields, each.marks)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 OWN = "flexmbs"
 PIECES = "accuracy: pieces, "
-LOWEST = 6  # modes of a divided body
 HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
@@ -66,14 +65,15 @@ def _inspect_pieces(data: DividedBodyData, as_json: bool) -> int:
 
 def described_pieces(data: DividedBodyData) -> str:
     """A divided body in lines of text, its errors and piece by piece."""
+    from preprocess.body.cut_accuracy import pieces_damping
+
     head = f"{data.name}: {data.mass:.6g} kg in {len(data.pieces)} pieces; frames {', '.join(data.frames)}"
     whats = {"frequencies": "frequencies, held at the reference", "compliance": "static displacements of the interfaces"}
     errors = [
         f"{text} {data.provenance[key]:.2g}" for what, text in whats.items() if (key := f"{PIECES}{what}") in data.provenance
     ]
     together = [f"largest relative errors of the pieces together, against the whole part: {', '.join(errors)}"] if errors else []
-    modes = data.assembled(LOWEST).modes
-    lowest = ", ".join(f"{f:.5g} Hz {zeta:.3g}" for f, zeta in zip(modes.frequency, modes.damping))
+    lowest = ", ".join(f"{f:.5g} Hz {zeta:.3g}" for f, zeta in zip(*pieces_damping(data.pieces)))
     ratios = f"lowest modes of the pieces together, with their damping ratios: {lowest}"
     return "\n".join([head, ratios, *together, *map(described, data.pieces)])
 

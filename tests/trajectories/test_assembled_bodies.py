@@ -65,7 +65,7 @@ def test_pages_and_files(boom: DividedBodyData, tmp_path: Path) -> None:
     text = page(boom)
     anchors = re.findall(r'<a href="#(\w+)"', text)
     assert anchors == ["part", "interfaces", "pieces", "modes", "accuracy", "mass", "checks", "provenance"]
-    assert text.count('"name":"piece ') == 3 or all(f"piece {k}" in text for k in (1, 2, 3))
+    assert all(f"piece {k}" in text for k in (1, 2, 3))  # regions of the scene
     boom.save(tmp_path / "boom.h5")
     with pytest.warns(pp.PreprocessWarning, match="stress modes and geometric stiffness are those of the pieces and are omitted"):
         assert pp.read_body(tmp_path / "boom.h5").nf == boom.assembled().nf
