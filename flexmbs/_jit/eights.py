@@ -69,6 +69,10 @@ class _Code:
         """total − a b, rounded once where the processor can."""
         return self.builder.fsub(total, self.builder.fmul(a, b, flags=("contract",)), flags=("contract",))
 
+    def more(self, total: Any, a: Any, b: Any) -> Any:
+        """total + a b, rounded once where the processor can."""
+        return self.builder.fadd(total, self.builder.fmul(a, b, flags=("contract",)), flags=("contract",))
+
     def place(self, at: Any, step: Any, k: Any) -> Any:
         """at + k step."""
         k = ir.IntType(64)(k) if isinstance(k, int) else k
@@ -158,5 +162,100 @@ def _subtract_turned(columns: int) -> Callable[..., None]:
     return compiled  # type: ignore[no-any-return]
 
 
+class Entries(NamedTuple):
+    """Entries of a sparse matrix, row by row, and their columns."""
+
+    values: Array
+    columns: Any
+
+
+def _add_rows() -> Callable[..., None]:
+    """`add_three_rows`: W_a := W_a + Σ_p A_ap X_(column p) for three rows a of the same columns, whose entries begin at ``low``
+    and follow one another, ``count`` in each."""
+
+    def interpreted(A: Entries, low: int, count: int, X: Eights, W: Eights) -> None:
+        for a in range(3):
+            for p in range(count):
+                x, w = X.at + A.columns[low + p] * X.width, W.at + a * W.width
+                W.entries[w : w + EIGHT] += A.values[low + a * count + p] * X.entries[x : x + EIGHT]
+
+    if not COMPILED:
+        return interpreted
+
+    @intrinsic
+    def compiled(_context, A, low, count, X, W):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            code = _Code(context, builder, A.types[0])
+            entries, numbers = cgutils.unpack_tuple(builder, arguments[0])
+            values, columns = code.data(A.types[0], entries), code.data(A.types[1], numbers)
+            x, x_at, x_width, w, w_at, w_width = _operands(code, signature.replace(args=(X, W)), arguments[3:])
+            places = [code.place(w_at, w_width, a) for a in range(3)]
+            totals = [cgutils.alloca_once_value(builder, code.load(w, place)) for place in places]
+            starts = [code.place(arguments[1], arguments[2], a) for a in range(3)]
+            with cgutils.for_range(builder, arguments[2]) as loop:
+                number = builder.load(builder.gep(columns, [builder.add(arguments[1], loop.index)]))
+                given = code.load(x, code.place(x_at, x_width, builder.sext(number, ir.IntType(64))))
+                for start, total in zip(starts, totals):
+                    factor = code.spread(values, builder.add(start, loop.index))
+                    builder.store(code.more(builder.load(total), factor, given), total)
+            for place, total in zip(places, totals):
+                code.store(builder.load(total), w, place)
+            return context.get_dummy_value()
+
+        return types.void(A, types.int64, types.int64, X, W), generate
+
+    return compiled  # type: ignore[no-any-return]
+
+
+class Blocks(NamedTuple):
+    """Blocks (3, 3) of a sparse matrix, row by row in ``entries`` (9 q,), and the columns of blocks that they are in (q,)."""
+
+    entries: Array
+    columns: Any
+
+
+def _subtract_blocks() -> Callable[..., None]:
+    """`subtract_blocks`: W_a := W_a − Σ_q Σ_b B_q,ab X_(3 j + b), a, b = 0, 1, 2, for blocks q = low … high − 1 in column j."""
+
+    def interpreted(B: Blocks, low: int, high: int, X: Eights, W: Eights) -> None:
+        for q in range(low, high):
+            for a in range(3):
+                for b in range(3):
+                    factor = B.entries[9 * q + 3 * a + b]
+                    x, w = X.at + (3 * B.columns[q] + b) * X.width, W.at + a * W.width
+                    W.entries[w : w + EIGHT] -= factor * X.entries[x : x + EIGHT]
+
+    if not COMPILED:
+        return interpreted
+
+    @intrinsic
+    def compiled(_context, B, low, high, X, W):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            code = _Code(context, builder, B.types[0])
+            entries, numbers = cgutils.unpack_tuple(builder, arguments[0])
+            values, columns = code.data(B.types[0], entries), code.data(B.types[1], numbers)
+            x, x_at, x_width, w, w_at, w_width = _operands(code, signature.replace(args=(X, W)), arguments[3:])
+            places = [code.place(w_at, w_width, a) for a in range(3)]
+            totals = [cgutils.alloca_once_value(builder, code.load(w, place)) for place in places]
+            nine, three = ir.IntType(64)(9), ir.IntType(64)(3)
+            with cgutils.for_range(builder, arguments[2], start=arguments[1]) as loop:
+                column = builder.sext(builder.load(builder.gep(columns, [loop.index])), ir.IntType(64))
+                row = code.place(x_at, x_width, builder.mul(three, column))
+                given = [code.load(x, code.place(row, x_width, b)) for b in range(3)]
+                first = builder.mul(nine, loop.index)
+                for a, total in enumerate(totals):
+                    for b, each in enumerate(given):
+                        factor = code.spread(values, builder.add(first, ir.IntType(64)(3 * a + b)))
+                        builder.store(code.less(builder.load(total), factor, each), total)
+            for place, total in zip(places, totals):
+                code.store(builder.load(total), w, place)
+            return context.get_dummy_value()
+
+        return types.void(B, types.int64, types.int64, X, W), generate
+
+    return compiled  # type: ignore[no-any-return]
+
+
+add_three_rows, subtract_blocks = _add_rows(), _subtract_blocks()
 subtract_one, subtract_three, subtract_six = (_subtract(columns) for columns in (1, 3, 6))
 subtract_turned_one, subtract_turned_three, subtract_turned_six = (_subtract_turned(columns) for columns in (1, 3, 6))

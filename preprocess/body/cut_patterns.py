@@ -56,7 +56,7 @@ def motions_of(whole: InterfaceStatics) -> Motions:
     energy = np.einsum("ij,ij->j", responses, loads)
     strained = np.flatnonzero(energy > TINY * energy.max(initial=0.0))
     u.append(responses[:, strained] / np.sqrt(energy[strained]))
-    modes = whole.modes(whole.response, count=min(NORMAL_MODES, whole.free_count))
+    modes = whole.modes(range(len(whole.interfaces)), count=min(NORMAL_MODES, whole.free_count))
     u.append(modes.shapes / modes.omega)
     first, last = u[0].shape[1], len(strained)
     a, inertial = np.zeros((n, first + last + len(modes.omega))), np.zeros((loads.shape[1], first + last + len(modes.omega)))

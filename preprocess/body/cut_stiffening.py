@@ -12,7 +12,6 @@ response of a piece, u the displacement of the whole part, W as in `geometric_st
 
 from __future__ import annotations
 
-import functools
 import warnings
 from collections.abc import Sequence
 
@@ -46,7 +45,7 @@ def missing_stiffness(
         return {}
     u = whole.held_response(whole.interface_loads[:, columns], held)
     count = min(MODES, whole.free_degrees_of_freedom - 6)
-    modes = whole.modes(functools.partial(whole.held_response, k=held), count=count)
+    modes = whole.modes((held,), count=count)
     motions = Motions(u, np.zeros_like(u), np.zeros((12, len(columns))))
     beyond: list[dict[str, FloatArray]] = [{} for _ in pieces]
     for i, j, cut in cuts:

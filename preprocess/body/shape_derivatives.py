@@ -155,7 +155,7 @@ def _fields(statics: InterfaceStatics, method: Reduction) -> list[_Fields]:
         if normal and isinstance(method, NormalModeReduction):
             _check_gap(statics, method, omega2)
             residual = statics.fe.stiffness_product(u) - omega2 * statics.fe.mass_product(u)
-            u = u - solved(method.normal_response(statics), statics.fe.mass_product, residual, omega2, u)
+            u = u - solved(statics.supported(method.held(statics)), statics.fe.mass_product, residual, omega2, u)
         found.append(_Fields(u, omega2, isinstance(method, FreeModes)))
     return found
 
@@ -163,7 +163,7 @@ def _fields(statics: InterfaceStatics, method: Reduction) -> list[_Fields]:
 def _check_gap(statics: InterfaceStatics, method: NormalModeReduction, omega2: FloatArray) -> None:
     n = len(omega2)
     if n < method.degrees_of_freedom(statics):
-        after = float(statics.modes(method.normal_response(statics), count=n + 1).omega[-1] ** 2)
+        after = float(statics.modes(method.held(statics), count=n + 1).omega[-1] ** 2)
         if not omega2[-1] < (1.0 - CLOSE) * after:
             raise InputError(
                 f"method: its mode {n} and mode {n + 1}, which is left out, have the same frequency, "

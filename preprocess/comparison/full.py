@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 
 import numpy as np
@@ -11,7 +10,7 @@ from flexmbs.flexible_body.parts import FloatArray
 from preprocess.comparison.structure import FREE, Structure, StructureModes
 from preprocess.fe.interfaces import Interface, bind_interfaces
 from preprocess.fe.model import FEModel
-from preprocess.reduction.statics import InterfaceStatics, Response
+from preprocess.reduction.statics import InterfaceStatics
 
 
 class FullModel(Structure):
@@ -24,11 +23,8 @@ class FullModel(Structure):
 
     def modes(self, held: str, count: int) -> StructureModes:
         statics = self._statics
-        response: Response = statics.free_response
-        if held != FREE:
-            response = functools.partial(statics.held_response, k=self._index(held))
         most = statics.free_degrees_of_freedom - 6 if held == FREE else statics.free_count
-        found = statics.modes(response, count=min(count, most))
+        found = statics.modes(() if held == FREE else (self._index(held),), count=min(count, most))
         return StructureModes(found.omega / (2 * np.pi), statics.fe.displacements(found.shapes))
 
     def compliance(self, held: str, moving: str) -> FloatArray:

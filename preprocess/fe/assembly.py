@@ -89,11 +89,21 @@ def assemble(
     instance(formulation, Formulation, "formulation", "a Formulation, such as Formulation(hex8='full')")
     flag(held, "held")
     if not allow_large:
-        check_memory(len(mesh.nodes) + len(turning_nodes(mesh)), mesh.source)
+        check_memory(len(mesh.nodes) + len(turning_nodes(mesh)), _corners(mesh), mesh.source)
     layout = layout_of(mesh, material, formulation, sections, connections, lumped=lumped, held=held)
     fe = elements_model(mesh, layout, structures(mesh, layout.material, layout.sections, layout.joints.nodes.freedoms))
     attached = declared_masses(mesh)
     return attach(fe, attached) if attached else fe
+
+
+def _corners(mesh: Mesh) -> int:
+    """Number of nodes that are corners of solids or of beams and shells, as in `linear_interpolation`."""
+    corner = np.zeros(len(mesh.nodes), dtype=bool)
+    for block in mesh.structural.values():
+        corner[block.connectivity] = True
+    for name, block in mesh.solids.items():
+        corner[block.connectivity[:, : ELEMENTS[name].corners]] = True
+    return int(np.count_nonzero(corner))
 
 
 class Layout(NamedTuple):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import KW_ONLY, dataclass
 
 from flexmbs.flexible_body.parts import FloatArray
 from preprocess.fe.interfaces import interface_index
 from preprocess.inputs.arguments import checked_arguments
 from preprocess.reduction.normal_modes import NormalModeReduction
-from preprocess.reduction.statics import InterfaceStatics, Response
+from preprocess.reduction.statics import InterfaceStatics
 
 
 @checked_arguments
@@ -38,10 +37,6 @@ class ClampedModes(NormalModeReduction):
     def static_shapes(self, statics: InterfaceStatics) -> dict[str, FloatArray]:
         self._held(statics)
         return {}
-
-    def normal_response(self, statics: InterfaceStatics) -> Response:
-        k = self._held(statics)
-        return functools.partial(statics.held_response, k=k)
 
     def held(self, statics: InterfaceStatics) -> tuple[int, ...]:
         return (self._held(statics),)

@@ -8,7 +8,7 @@ from flexmbs.flexible_body.parts import FloatArray
 from preprocess.inputs.arguments import checked_arguments
 from preprocess.reduction.guyan import constraint_shapes
 from preprocess.reduction.normal_modes import NormalModeReduction
-from preprocess.reduction.statics import InterfaceStatics, Response
+from preprocess.reduction.statics import InterfaceStatics
 
 
 @checked_arguments
@@ -43,9 +43,6 @@ class CraigBampton(NormalModeReduction):
             relief = statics.response(statics.fe.mass_product(statics.rigid_modes))
             shapes["inertia-relief modes"] = relief
         return shapes
-
-    def normal_response(self, statics: InterfaceStatics) -> Response:
-        return statics.response
 
     def held(self, statics: InterfaceStatics) -> tuple[int, ...]:
         return tuple(range(len(statics.interfaces)))

@@ -8,7 +8,7 @@ from flexmbs.flexible_body.parts import FloatArray
 from preprocess.inputs.arguments import checked_arguments
 from preprocess.reduction.base import Basis, Progress
 from preprocess.reduction.normal_modes import NormalModeReduction
-from preprocess.reduction.statics import InterfaceStatics, Response
+from preprocess.reduction.statics import InterfaceStatics
 
 
 @checked_arguments
@@ -41,9 +41,6 @@ class CraigChang(NormalModeReduction):
 
     def static_shapes(self, statics: InterfaceStatics) -> dict[str, FloatArray]:
         return {"inertia-relief attachment modes": statics.free_response(statics.interface_loads)}
-
-    def normal_response(self, statics: InterfaceStatics) -> Response:
-        return statics.free_response
 
     def degrees_of_freedom(self, statics: InterfaceStatics) -> int:
         return statics.free_degrees_of_freedom - 6

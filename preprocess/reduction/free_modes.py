@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from flexmbs.flexible_body.parts import FloatArray
 from preprocess.inputs.arguments import checked_arguments
 from preprocess.reduction.normal_modes import NormalModeReduction
-from preprocess.reduction.statics import InterfaceStatics, Response
+from preprocess.reduction.statics import InterfaceStatics
 
 
 @checked_arguments
@@ -33,9 +33,6 @@ class FreeModes(NormalModeReduction):
 
     def static_shapes(self, statics: InterfaceStatics) -> dict[str, FloatArray]:
         return {}
-
-    def normal_response(self, statics: InterfaceStatics) -> Response:
-        return statics.free_response
 
     def degrees_of_freedom(self, statics: InterfaceStatics) -> int:
         return statics.free_degrees_of_freedom - 6

@@ -96,7 +96,7 @@ def _low_modes(statics: InterfaceStatics, highest: float) -> Modes:
         raise InputError(
             f"method.frequencies: {count} modes are near and below {frequency:g} Hz; reduce it to fewer than {MOST_BELOW} modes"
         )
-    return statics.modes(statics.free_response, omega_max=limit)
+    return statics.modes((), omega_max=limit)
 
 
 def _shifted_response(statics: InterfaceStatics, loads: FloatArray, low: Modes, shift: float) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -10,23 +10,23 @@ from flexmbs.errors import InputError
 from flexmbs.flexible_body.parts import FloatArray
 from preprocess.reduction.accuracy import ReducedModel, frequency_errors
 from preprocess.reduction.independent import elastic_shapes
-from preprocess.reduction.statics import InterfaceStatics, Response
+from preprocess.reduction.statics import InterfaceStatics
 from preprocess.solve.lanczos import Modes
 
 _FIRST, _GROWTH, _HIGHEST = 1.5, 1.6, 10.0  # frequency limits of the modes tried, as multiples of the band
 
 
 def fewest_modes(
-    statics: InterfaceStatics, static: Mapping[str, FloatArray], response: Response, normal: str, omega: float, tolerance: float
+    statics: InterfaceStatics, static: Mapping[str, FloatArray], held: Sequence[int], normal: str, omega: float, tolerance: float
 ) -> Modes:
-    """Lowest modes under ``response`` for which, with the ``static`` shapes, the estimated relative error of every frequency up
-    to ``omega`` [rad/s], free and with each interface held, is at most ``tolerance``; at least all modes in the band.
+    """Lowest modes with the interfaces ``held`` for which, with the ``static`` shapes, the estimated relative error of every
+    frequency up to ``omega`` [rad/s], free and with each interface held, is at most ``tolerance``; at least all in the band.
 
     Raises InputError when the body has no mode in the band, or when the modes up to ten times the band do not suffice.
     """
     limit = _FIRST
     while True:
-        pool = statics.modes(response, omega_max=limit * omega)
+        pool = statics.modes(held, omega_max=limit * omega)
         worst = _worst(statics, static, normal, pool, len(pool.omega), omega)
         if worst <= tolerance:
             break

@@ -14,7 +14,7 @@ from flexmbs.flexible_body.parts import FloatArray
 from preprocess.inputs.arguments import is_number, number
 from preprocess.reduction.base import Basis, Progress, Reduction
 from preprocess.reduction.mode_selection import fewest_modes
-from preprocess.reduction.statics import InterfaceStatics, Response
+from preprocess.reduction.statics import InterfaceStatics
 from preprocess.reduction.sturm import CHEAP, modes_below, prove_complete
 from preprocess.solve.lanczos import Modes
 
@@ -78,10 +78,6 @@ class NormalModeReduction(Reduction):
     def static_shapes(self, statics: InterfaceStatics) -> dict[str, FloatArray]:
         """Static shapes (3N, n) by name, without rigid-body modes."""
 
-    @abstractmethod
-    def normal_response(self, statics: InterfaceStatics) -> Response:
-        """Static response (loads → displacements) of the body under the supports of its normal modes."""
-
     def held(self, statics: InterfaceStatics) -> tuple[int, ...]:
         """Indices of the interfaces held for its normal modes."""
         return ()
@@ -107,7 +103,7 @@ class NormalModeReduction(Reduction):
             raise InputError(f"method.modes: {count} requested; the body has {available} degrees of freedom {self._where}")
         if self.frequency:
             self._check_mode_count(statics, self.frequency, "frequency")
-        found = statics.modes(self.normal_response(statics), count=count, omega_max=limit)
+        found = statics.modes(self.held(statics), count=count, omega_max=limit)
         if not found.omega.size:
             raise InputError(f"method.frequency: no {self.normal} mode up to {self.frequency} Hz; increase the limit")
         checked = statics.fe.engine.single_vectors or statics.degrees_of_freedom <= CHEAP
@@ -126,9 +122,7 @@ class NormalModeReduction(Reduction):
     def _automatic(self, statics: InterfaceStatics, static: dict[str, FloatArray]) -> Modes:
         self._check_mode_count(statics, float(self.band or 0), "band")
         tolerance = 0.01 if self.tolerance is None else self.tolerance
-        return fewest_modes(
-            statics, static, self.normal_response(statics), self.normal, 2 * np.pi * float(self.band or 0), tolerance
-        )
+        return fewest_modes(statics, static, self.held(statics), self.normal, 2 * np.pi * float(self.band or 0), tolerance)
 
     @property
     def _where(self) -> str:

@@ -104,7 +104,7 @@ def reference_for(statics: InterfaceStatics, shapes: FloatArray, request: Reques
 
 
 def _families(statics: InterfaceStatics, omega: float) -> tuple[Family, Family]:
-    fixed = statics.modes(statics.response, omega_max=omega)
+    fixed = statics.modes(range(len(statics.interfaces)), omega_max=omega)
     free, attached = _free_modes(statics, omega), statics.free_response(statics.interface_loads)
     return (
         Family(_craig_bampton, constraint_shapes(statics), "fixed-interface", fixed),
@@ -121,7 +121,7 @@ def _rubin(count: int) -> Reduction:
 
 
 def _free_modes(statics: InterfaceStatics, omega: float) -> Modes:
-    return statics.modes(statics.free_response, omega_max=omega)
+    return statics.modes((), omega_max=omega)
 
 
 def _shapes(family: Family) -> list[FloatArray]:

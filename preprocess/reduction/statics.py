@@ -32,6 +32,7 @@ import scipy.sparse as sp
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.parts import FloatArray
+from preprocess.fe.coarse import linear_interpolation
 from preprocess.fe.freedoms import dofs_of
 from preprocess.fe.interfaces import BoundInterface
 from preprocess.fe.model import FEModel
@@ -98,7 +99,7 @@ class InterfaceStatics:
     def response(self, loads: FloatArray, *, refined: bool = True) -> FloatArray:
         """Displacements (3N, k) under nodal loads (3N, k) with every interface coordinate held at zero.
 
-        refined: to double precision where the factor is in single precision; also below.
+        refined: to double precision where the factor is rough; also below.
         """
         return self._closed(self.fe.loads(loads), np.zeros((len(self._B), loads.shape[1])), refined)
 
@@ -153,23 +154,39 @@ class InterfaceStatics:
         """Interface coordinates Lᵀ u (6 × interfaces, k) of admissible displacements u (3N, k)."""
         return self._inner(self.interface_loads, u)
 
-    def modes(self, response: Response, *, count: int = 0, omega_max: float = 0.0) -> Modes:
-        """The ``count`` lowest modes of the body with a static response, or all with ω ≤ ``omega_max``. Raises SolverError."""
+    def supported(self, held: Sequence[int]) -> Response:
+        """Static response of the body with the interfaces numbered ``held`` held: none, one or all of them."""
+        if not held:
+            return self.free_response
+        return self.response if len(held) == len(self.interfaces) else functools.partial(self.held_response, k=held[0])
+
+    def modes(self, held: Sequence[int], *, count: int = 0, omega_max: float = 0.0) -> Modes:
+        """The ``count`` lowest modes of the body with the interfaces numbered ``held`` held, as in `supported`, or all with
+        ω ≤ ``omega_max``. Raises SolverError."""
+        response = self.supported(held)
         mass, stiffness, size = self.fe.mass_product, self.fe.stiffness_product, self.size
         if not self._factor.rough or is_small(size, count):
             return self.fe.engine.modes(response, mass, size, count=count, omega_max=omega_max)
         approximate = functools.partial(response, refined=False)
-        return modes_by_corrections(approximate, stiffness, mass, size, count=count, omega_max=omega_max)
+        admissible = functools.partial(self._admitted, held=held)
+        return modes_by_corrections(approximate, stiffness, mass, admissible, size, count=count, omega_max=omega_max)
+
+    def _admitted(self, u: FloatArray, held: Sequence[int]) -> FloatArray:
+        """Displacements (3N, k) without motion of the interfaces held; of a free body without rigid-body motion."""
+        if not held:
+            return np.asarray(u - self.rigid_modes @ self._inner(self._MR, u))
+        rows = (6 * np.array(held)[:, None] + np.arange(6)).ravel()
+        return np.asarray(u - self._Psi[:, rows] @ self.interface_motion(u)[rows])
 
     @property
     def refines(self) -> bool:
-        """Whether responses are refined ones of a factor in single precision."""
+        """Whether responses are refined ones of a rough factor."""
         return self._factor.rough
 
     @property
     def precision(self) -> str:
-        """Precision of the factor, for the provenance."""
-        return f"single, solutions refined to {self._factor.error:.1g}" if self.refines else "double"
+        """Form and precision of the factor, for the provenance."""
+        return self._factor.form + (f", solutions refined to {self._factor.error:.1g}" if self.refines else "")
 
     @property
     def _inner(self) -> Callable[[Any, FloatArray], FloatArray]:
@@ -227,7 +244,8 @@ class InterfaceStatics:
     def _closed(self, loads: FloatArray, q: FloatArray, refined: bool = True) -> FloatArray:
         """Response to loads T_cᵀ f with the constrained motion G u at q and eliminated nodes at zero."""
         if not refined and len(self._B):  # the reactions of an approximate response would not vanish with the loads' reactions
-            loads = loads + self._G @ self._border.solve(q - self._inner(self._Y, loads), -self._inner(self._R, loads))[0]
+            for _ in range(2):  # which may be much larger than what they balance
+                loads = loads + self._G @ self._border.solve(q - self._inner(self._Y, loads), -self._inner(self._R, loads))[0]
         y = self._restrained(loads, refined)
         if len(self._B):
             reaction, rigid = self._border.solve(q - self._inner(self._G, y), -self._inner(self._R, loads))
@@ -279,10 +297,12 @@ def free_blocks(fe: FEModel, interfaces: Sequence[BoundInterface]) -> np.ndarray
     return fe.constraints.free_blocks(blocks)
 
 
-def factorize_free(fe: FEModel, A: sp.csr_matrix, free: np.ndarray, *, definite: bool = True) -> Factor:
+def factorize_free(
+    fe: FEModel, A: sp.csr_matrix, free: np.ndarray, *, definite: bool = True, interpolation: sp.csr_matrix | None = None
+) -> Factor:
     """Factor of the rows and columns of some blocks; messages name nodes."""
     node = fe.freedoms.node_of_block
-    return fe.engine.factorize(Matrix(A, free, fe.nodes[node], fe.node_ids[node], definite))
+    return fe.engine.factorize(Matrix(A, free, fe.nodes[node], fe.node_ids[node], definite, interpolation))
 
 
 def _massive(fe: FEModel, free: np.ndarray) -> int:
@@ -351,9 +371,10 @@ def _factor(fe: FEModel, K: sp.csr_matrix, free: np.ndarray, keep: str | os.Path
     found = None if keep is None else kept_factor(keep, K, free)
     if found is not None:
         return True, found
+    if keep is None:
+        return False, factorize_free(fe, K, free, interpolation=linear_interpolation(fe))
     factor = factorize_free(fe, K, free)
-    if keep is not None:
-        keep_factor(keep, factor, K, free)
+    keep_factor(keep, factor, K, free)
     return False, factor
 
 

@@ -30,6 +30,7 @@ def modes_by_corrections(
     response: Operator,
     stiffness: Operator,
     mass: Operator,
+    admissible: Operator,
     size: int,
     *,
     count: int = 0,
@@ -38,12 +39,12 @@ def modes_by_corrections(
 ) -> Modes:
     """The ``count`` lowest modes, or all with ω ≤ ``omega_max``.
 
-    response: approximate static response A to loads (n, k); stiffness, mass: K and M times (n, k). Raises SolverError when the
-    iteration does not converge.
+    response: approximate static response A to loads (n, k); stiffness, mass: K and M times (n, k); admissible: fields (n, k)
+    without what round-off brings into them against the supports. Raises SolverError when the iteration does not converge.
     """
     wanted = Wanted(count, omega_max)
     with Threads() as threads:
-        space = _Space(stiffness, mass, TallProducts(size, threads), max(12 * block, CAPACITY * count + 4 * block))
+        space = _Space(stiffness, mass, admissible, TallProducts(size, threads), max(12 * block, CAPACITY * count + 4 * block))
         start = response(mass(np.random.default_rng(0).standard_normal((size, block))))
         space.extend(start, mass(start))
         settled, before = 0, np.zeros(0)
@@ -72,8 +73,8 @@ def modes_by_corrections(
 class _Space:
     """M-orthonormal basis V (n, k), and H = Vᵀ K V."""
 
-    def __init__(self, stiffness: Operator, mass: Operator, products: TallProducts, capacity: int) -> None:
-        self._stiffness, self._mass, self.products = stiffness, mass, products
+    def __init__(self, stiffness: Operator, mass: Operator, admissible: Operator, products: TallProducts, capacity: int) -> None:
+        self._stiffness, self._mass, self._admissible, self.products = stiffness, mass, admissible, products
         self._basis, self._H = np.empty((products.size, capacity), order="F"), np.zeros((0, 0))
 
     @property
@@ -84,7 +85,8 @@ class _Space:
         """Add the span of W (n, m), MW = M W; if it does not fit, after a restart with the ``keep`` lowest Ritz vectors.
 
         Each sweep removes the part in V and divides by the root of the products that are left, ``WᵀMW − pᵀp`` with p = VᵀMW,
-        until a sweep had little to do.
+        until a sweep had little to do. What is left of a correction may be a small part of it: there the inadmissible part of V
+        would grow from step to step.
         """
         if len(self._H) + W.shape[1] > self._basis.shape[1]:
             value, y = self.ritz()
@@ -98,7 +100,7 @@ class _Space:
             if max(np.abs(part).max(initial=0.0), np.abs(gram - np.eye(len(gram))).max()) < _LITTLE:
                 break
         k, m = len(self._H), W.shape[1]
-        self._basis[:, k : k + m] = W
+        self._basis[:, k : k + m] = W = self._admissible(W)
         product = self._stiffness(W)
         H = np.zeros((k + m, k + m))
         H[:k, :k] = self._H

@@ -25,13 +25,15 @@ Indices = NDArray[np.int64]
 
 class Matrix(NamedTuple):
     """The rows and columns A (n, n) of some ``blocks`` (b,) of three degrees of freedom, the others held; places (n/3, 3) and
-    numbers (n/3,) of all blocks, for the ordering and for messages; whether A must be positive definite."""
+    numbers (n/3,) of all blocks, for the ordering and for messages; whether A must be positive definite; interpolation
+    (n/3, n/3) of all blocks from coarse ones, if any."""
 
     A: sp.csr_matrix
     blocks: Indices
     places: Array
     numbers: Indices
     definite: bool = True
+    interpolation: sp.csr_matrix | None = None
 
 
 class Engine(ABC):
@@ -114,8 +116,8 @@ class Serial(Engine):
         return rows
 
     def factorize(self, matrix: Matrix) -> Factor:
-        A, blocks, places, numbers, definite = matrix
-        return factorize(A, nodes=blocks, coordinates=places, node_ids=numbers, definite=definite)
+        A, blocks, places, numbers, definite, coarse = matrix
+        return factorize(A, nodes=blocks, coordinates=places, node_ids=numbers, definite=definite, interpolation=coarse)
 
     def modes(self, response: Operator, mass: Operator, size: int, *, count: int = 0, omega_max: float = 0.0) -> Modes:
         return modes_of(response, mass, size, count=count, omega_max=omega_max)

@@ -32,13 +32,15 @@ TOGETHER = 16  # loads refined at once
 
 class Problem(NamedTuple):
     """Factorization problem: the rows and columns of K (n, n) of some nodes (N,), three each; the graph (N, N) of these and
-    their order of elimination; definite: whether every pivot has to be positive."""
+    their order of elimination; definite: whether every pivot has to be positive; interpolation (n/3, n/3): of all nodes from
+    coarse ones, if any."""
 
     K: sp.csr_matrix
     nodes: Indices
     graph: sp.csr_matrix
     order: Indices
     definite: bool
+    interpolation: sp.csr_matrix | None = None
 
     @property
     def rows(self) -> Indices:
@@ -77,6 +79,11 @@ class Factor(ABC):
     def rough(self) -> bool:
         """Whether `approximate` is less accurate than `solve`."""
         return False
+
+    @property
+    def form(self) -> str:
+        """What the factor consists of, for the provenance."""
+        return "single" if self.rough else "double"
 
     @property
     def error(self) -> float:

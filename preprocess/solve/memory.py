@@ -4,22 +4,27 @@ from flexmbs.console.memory import free_memory as free_memory
 from flexmbs.errors import InputError, MachineError
 
 LARGE = 2e8  # entries of a factor beyond which single precision is tried
+MANY = 150_000  # nodes from which on two grids take less time than a factor
+COARSE = 0.5  # largest share of the nodes that are those of the coarse grid
 
 
-def memory_estimate(n_nodes: int) -> float:
-    """Bytes for the matrices, the Cholesky factor and the modes of a solid of n_nodes nodes.
+def memory_estimate(n_nodes: int, coarse: int) -> float:
+    """Bytes for the matrices, the Cholesky factor and the modes of a solid of n_nodes nodes, ``coarse`` corners among them.
 
     Fitted to nested dissection of quadratic tetrahedra: 0.47, 2.1 and 11 GB of factor at 0.1, 0.29 and 1.0 million degrees of
-    freedom, and an eighth of that as workspace; K, a copy of it with springs as supports, and 150 vectors.
+    freedom, and an eighth of that as workspace; K, a copy of it with springs as supports, and 150 vectors. Two grids have the
+    factor of the coarse one, K in single precision, and 150 vectors more in iterations.
     """
-    dof = 3.0 * n_nodes
+    grids = n_nodes >= MANY and coarse <= COARSE * n_nodes
+    dof = 3.0 * (coarse if grids else n_nodes)
     entries = 1.13 * 0.059e9 * (dof / 1e5) ** 1.37
-    return (8.0 if entries < LARGE else 4.0) * entries + (2 * 2.4e3 + 3 * 8 * 150) * n_nodes
+    vectors = 3 * 8 * 150 * (2 if grids else 1)
+    return (8.0 if entries < LARGE else 4.0) * entries + (2 * 2.4e3 + (1e3 if grids else 0) + vectors) * n_nodes
 
 
-def check_memory(n_nodes: int, source: str) -> None:
+def check_memory(n_nodes: int, coarse: int, source: str) -> None:
     """Raise InputError when the estimate exceeds the free memory."""
-    estimate, free = memory_estimate(n_nodes), free_memory()
+    estimate, free = memory_estimate(n_nodes, coarse), free_memory()
     if estimate > free:
         raise InputError(
             f"{source}: {3 * n_nodes} degrees of freedom need about {estimate / 1e9:.1f} GB, {free / 1e9:.1f} GB are free; "
