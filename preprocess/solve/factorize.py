@@ -7,7 +7,6 @@ from scipy.sparse.csgraph import connected_components
 
 from flexmbs._jit import COMPILED
 from flexmbs.errors import InputError
-from preprocess.solve import memory
 from preprocess.solve.cholesky import PivotError
 from preprocess.solve.factors import BACKENDS, Factor, Problem
 from preprocess.solve.multigrid import Multigrid
@@ -36,8 +35,8 @@ def factorize(
     nodes (N,): free nodes, ascending, the others are fixed; by default all.
     coordinates (n/3, 3): of all nodes, used by the ordering where METIS is missing; node_ids (n/3,): numbers for messages.
     definite: whether K must be positive definite; otherwise it is factored without pivoting and its negative pivots are counted.
-    interpolation (n/3, n/3): of all nodes from coarse ones, one for these; then two grids take the place of the factor of a large
-    matrix if they serve, see `multigrid`.
+    interpolation (n/3, n/3): of all nodes from coarse ones, one for these; then two grids take the place of a factor if they
+    serve, see `multigrid`.
     backend: "cholesky" (the package's own), "superlu" or "pardiso" (extra ``mkl``).
     Raises InputError naming the unconstrained nodes when K is singular, MachineError for insufficient memory or a missing
     backend.
@@ -49,7 +48,7 @@ def factorize(
         raise InputError(f"backend: {backend!r} is unknown; choose one of {', '.join(BACKENDS)}")
     graph = node_graph(K, free)
     problem = Problem(K, free, graph, NONE, definite, interpolation)
-    found = Multigrid.serving(problem) if backend == "cholesky" and len(free) >= memory.MANY else None
+    found = Multigrid.serving(problem) if backend == "cholesky" else None
     if found is not None and not found.nearly_singular():
         return found
     problem = problem._replace(order=node_order(graph, None if coordinates is None else coordinates[free]))
