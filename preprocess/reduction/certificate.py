@@ -112,7 +112,7 @@ class Reference:
         statics, low = space.statics, (_ABOVE * request.omega) ** 2
         supports = (None, *range(len(statics.interfaces)))
         self.shift = _clear_shift(np.concatenate([space.reduction.ritz(held).lam for held in supports]), low)
-        counts = SturmCounts(statics, self.shift)
+        counts = SturmCounts(statics, self.shift, [() if held is None else (held,) for held in supports])
         self.request, self.space, self.counts = request, space, dict[str, int]()
         self._enclosed, self.noise = dict[int | None, tuple[str, Enclosure]](), 0.0
         for held in supports:

@@ -298,12 +298,12 @@ def free_blocks(fe: FEModel, interfaces: Sequence[BoundInterface]) -> np.ndarray
     return fe.constraints.free_blocks(blocks)
 
 
-def factorize_free(
+def free_matrix(
     fe: FEModel, A: sp.csr_matrix, free: np.ndarray, *, definite: bool = True, interpolation: sp.csr_matrix | None = None
-) -> Factor:
-    """Factor of the rows and columns of some blocks; messages name nodes."""
+) -> Matrix:
+    """The rows and columns of some blocks; messages name nodes."""
     node = fe.freedoms.node_of_block
-    return fe.engine.factorize(Matrix(A, free, fe.nodes[node], fe.node_ids[node], definite, interpolation))
+    return Matrix(A, free, fe.nodes[node], fe.node_ids[node], definite, interpolation)
 
 
 def _massive(fe: FEModel, free: np.ndarray) -> int:
@@ -374,8 +374,8 @@ def _factor(fe: FEModel, K: sp.csr_matrix, free: np.ndarray, keep: str | os.Path
         return True, found
     if keep is None:
         coarse = linear_interpolation(fe) if len(free) >= memory.MANY else None
-        return False, factorize_free(fe, K, free, interpolation=coarse)
-    factor = factorize_free(fe, K, free)
+        return False, fe.engine.factorize(free_matrix(fe, K, free, interpolation=coarse))
+    factor = fe.engine.factorize(free_matrix(fe, K, free))
     keep_factor(keep, factor, K, free)
     return False, factor
 

@@ -12,7 +12,6 @@ Source: Parlett, The Symmetric Eigenvalue Problem (1998), section 3.3; Gould, Ma
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import final
 
@@ -22,8 +21,7 @@ import scipy.sparse as sp
 
 from flexmbs.errors import SolverError
 from flexmbs.flexible_body.parts import FloatArray
-from preprocess.fe.freedoms import dofs_of
-from preprocess.reduction.statics import InterfaceStatics, factorize_free, free_blocks
+from preprocess.reduction.statics import InterfaceStatics, free_blocks, free_matrix
 
 CHEAP = 30_000  # degrees of freedom up to which the second factorization is negligible
 _SEPARATE = 1e-6  # relative gap of eigenvalues in which a shift is safe
@@ -35,58 +33,65 @@ def modes_below(statics: InterfaceStatics, omega2: float, held: Sequence[int]) -
 
     Raises InputError when ``omega2`` is an eigenvalue to working accuracy.
     """
-    return SturmCounts(statics, omega2).below(held)
+    return SturmCounts(statics, omega2, [held]).below(held)
 
 
 @final
 class SturmCounts:
-    """Numbers of eigenvalues below ``omega2`` [rad²/s²] under any support, by one factorization. Raises as `modes_below`."""
+    """Numbers of eigenvalues below ``omega2`` [rad²/s²] under any support, by one factorization. Raises as `modes_below`.
 
-    def __init__(self, statics: InterfaceStatics, omega2: float) -> None:
+    backward_error: relative change of the matrix that explains the residual of the factorization; the counts are those of a
+    matrix so near, since it does not pivot.
+    """
+
+    def __init__(self, statics: InterfaceStatics, omega2: float, supports: Sequence[Sequence[int]]) -> None:
+        """supports: those to count under, by the numbers of the interfaces held."""
         fe = statics.fe
-        self._statics, self._dynamic = statics, (fe.K - omega2 * fe.M).tocsr()
-        self._A, self._free = fe.constraints.matrix(self._dynamic), free_blocks(fe, statics.interfaces)
-        self._factor = factorize_free(fe, self._A, self._free, definite=False)
+        dynamic = (fe.K - omega2 * fe.M).tocsr()
+        self._border = border = _Border(statics, dynamic, supports)
+        self._inertia = fe.engine.inertia(
+            free_matrix(fe, fe.constraints.matrix(dynamic), free_blocks(fe, statics.interfaces), definite=False), border.columns
+        )
+        self.backward_error = self._inertia.backward_error
 
     def below(self, held: Sequence[int]) -> int:
         """Number with the interfaces numbered ``held`` held; including the six rigid-body modes of a free body."""
-        border, corner, constraints = _border(self._statics, self._dynamic, held)
-        count = self._factor.negative_pivots() - constraints
-        if border.shape[1]:
-            S = corner - self._statics.fe.engine.inner(border, self._factor.solve(border))
+        chosen, constraints = self._border.chosen(held)
+        count = self._inertia.negative - constraints
+        if chosen.size:
+            S = (self._border.corner - self._inertia.form)[np.ix_(chosen, chosen)]
             scale = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(S)), np.finfo(float).tiny))
             count += int((scipy.linalg.eigvalsh(0.5 * scale[:, None] * (S + S.T) * scale) < 0).sum())
         return count
 
-    @functools.cached_property
-    def backward_error(self) -> float:
-        """Relative change of the matrix that explains the residual of a solution, ``|b − A x| / (|A| |x|)``; the counts are those
-        of a matrix so near, since the factorization does not pivot."""
-        rows = dofs_of(self._free)
-        b = np.zeros(self._A.shape[0])
-        b[rows] = np.random.default_rng(0).standard_normal(len(rows))
-        x = self._factor.solve(b)
-        residual = np.abs((self._A @ x - b)[rows])
-        return float((residual / (abs(self._A) @ np.abs(x))[rows]).max())
+
+class _Border:
+    """Columns [A_fq Gᵀ] on all nodes, connections eliminated, and the matrix [A_qq 0; 0 0], of all interfaces that some support
+    lets move or holds on average."""
+
+    def __init__(self, statics: InterfaceStatics, dynamic: sp.csr_matrix, supports: Sequence[Sequence[int]]) -> None:
+        fe, held = statics.fe, [set(each) for each in supports]
+        rigid = [each.drives_nodes for each in statics.interfaces]
+        self._moving = [k for k, drives in enumerate(rigid) if drives and any(k not in each for each in held)]
+        self._average = [k for k, drives in enumerate(rigid) if not drives and any(k in each for each in held)]
+        columns = np.zeros((statics.size, 6 * len(rigid)))
+        for k, interface in enumerate(statics.interfaces):
+            motion = interface.rigid_motion.reshape(-1, 6) if rigid[k] else interface.average.T
+            columns[interface.dofs, 6 * k : 6 * k + 6] = motion
+        T, G = fe.motion(columns[:, _six(self._moving)]), fe.loads(columns[:, _six(self._average)])
+        AT = fe.engine.assembled(dynamic @ T)
+        self.corner = scipy.linalg.block_diag(fe.engine.inner(T, AT), np.zeros((G.shape[1],) * 2))
+        self.columns = np.hstack([fe.loads(AT), G])
+
+    def chosen(self, held: Sequence[int]) -> tuple[np.ndarray, int]:
+        """The columns of a support, and the number of rows of G among them."""
+        moving = [k not in held for k in self._moving]
+        average = [k in held for k in self._average]
+        return np.flatnonzero(np.repeat(moving + average, 6)), 6 * sum(average)
 
 
-def _border(statics: InterfaceStatics, dynamic: sp.csr_matrix, held: Sequence[int]) -> tuple[FloatArray, FloatArray, int]:
-    """Columns [A_fq Gᵀ] on all nodes, the matrix [A_qq 0; 0 0], and the number of rows of G, connections eliminated."""
-    fe = statics.fe
-    moves, averages = [np.zeros((statics.size, 0))], [np.zeros((statics.size, 0))]
-    for k, interface in enumerate(statics.interfaces):
-        columns = np.zeros((statics.size, 6))
-        rows = interface.dofs
-        if interface.drives_nodes and k not in held:
-            columns[rows] = interface.rigid_motion.reshape(-1, 6)
-            moves.append(columns)
-        elif not interface.drives_nodes and k in held:
-            columns[rows] = interface.average.T
-            averages.append(columns)
-    T, G = fe.motion(np.hstack(moves)), fe.loads(np.hstack(averages))
-    AT = fe.engine.assembled(dynamic @ T)
-    corner = scipy.linalg.block_diag(fe.engine.inner(T, AT), np.zeros((G.shape[1],) * 2))
-    return np.hstack([fe.loads(AT), G]), corner, G.shape[1]
+def _six(interfaces: Sequence[int]) -> np.ndarray:
+    return np.asarray((6 * np.array(interfaces, dtype=np.int64)[:, None] + np.arange(6)).ravel())
 
 
 def prove_complete(statics: InterfaceStatics, omega: FloatArray, held: Sequence[int]) -> None:

@@ -15,9 +15,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from flexmbs._jit import COMPILED
+from flexmbs.errors import InputError
+from preprocess.solve.cholesky import PassingFactor, PivotError, analyse
 from preprocess.solve.factorize import factorize
 from preprocess.solve.factors import Factor
 from preprocess.solve.lanczos import Modes, Operator, modes_of
+from preprocess.solve.memory import check_free_memory
+from preprocess.solve.ordering import node_graph, node_order
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -34,6 +39,15 @@ class Matrix(NamedTuple):
     numbers: Indices
     definite: bool = True
     interpolation: sp.csr_matrix | None = None
+
+
+class Inertia(NamedTuple):
+    """Negative eigenvalues of a symmetric matrix A, their number; F = BᵀA⁻¹B (k, k); the relative change of A that explains the
+    residual of what was computed, since its factorization does not pivot."""
+
+    negative: int
+    form: Array
+    backward_error: float
 
 
 class Engine(ABC):
@@ -57,6 +71,18 @@ class Engine(ABC):
     @abstractmethod
     def factorize(self, matrix: Matrix) -> Factor:
         """Factor of the sum of the shares A of all processes. Raises InputError for a singular matrix, MachineError."""
+
+    def inertia(self, matrix: Matrix, B: Array) -> Inertia:
+        """Inertia of the sum of the shares A of all processes, and F for fields B (n, k). Raises InputError where A is singular
+        to working accuracy, MachineError."""
+        factor, A = self.factorize(matrix), matrix.A
+        rows = (3 * matrix.blocks[:, None] + np.arange(3)).ravel()
+        b = np.zeros((A.shape[0], 1))
+        b[rows] = np.random.default_rng(0).standard_normal((len(rows), 1))
+        x = factor.solve(np.hstack([B, b]))
+        residual = np.abs(A @ x[:, -1] - b[:, 0])[rows]
+        error = float((residual / (abs(A) @ np.abs(x[:, -1]))[rows]).max())
+        return Inertia(factor.negative_pivots(), self.inner(B, x[:, :-1]), error)
 
     @abstractmethod
     def modes(self, response: Operator, mass: Operator, size: int, *, count: int = 0, omega_max: float = 0.0) -> Modes:
@@ -118,6 +144,19 @@ class Serial(Engine):
     def factorize(self, matrix: Matrix) -> Factor:
         A, blocks, places, numbers, definite, coarse = matrix
         return factorize(A, nodes=blocks, coordinates=places, node_ids=numbers, definite=definite, interpolation=coarse)
+
+    def inertia(self, matrix: Matrix, B: Array) -> Inertia:
+        if not COMPILED:
+            return super().inertia(matrix, B)
+        A, blocks, places = matrix.A, matrix.blocks, matrix.places
+        graph = node_graph(A, blocks)
+        tree = analyse(graph.indptr, graph.indices, node_order(graph, places[blocks])).of_nodes(blocks, -(-A.shape[0] // 3))
+        check_free_memory(PassingFactor.bytes_needed(tree), f"a count of modes of {3 * len(blocks)} degrees of freedom")
+        try:
+            found = PassingFactor(A, tree, B)
+        except PivotError:
+            raise InputError("modes: a shift is an eigenvalue to working accuracy; change the limit slightly") from None
+        return Inertia(found.negative, np.asarray(found.form, dtype=float), found.backward_error)
 
     def modes(self, response: Operator, mass: Operator, size: int, *, count: int = 0, omega_max: float = 0.0) -> Modes:
         return modes_of(response, mass, size, count=count, omega_max=omega_max)

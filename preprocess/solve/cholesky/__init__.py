@@ -5,7 +5,7 @@ S = 1 for positive definite matrices (Cholesky); diagonal signs otherwise, whose
 holds for K - σ M with σ away from eigenvalues in all but rare cases; the residual of a solution detects these.
 """
 
-from preprocess.solve.cholesky.factor import Cholesky, PivotError
+from preprocess.solve.cholesky.factor import Cholesky, PassingFactor, PivotError
 from preprocess.solve.cholesky.symbolic import Tree, analyse
 
-__all__ = ["Cholesky", "PivotError", "Tree", "analyse"]
+__all__ = ["Cholesky", "PassingFactor", "PivotError", "Tree", "analyse"]

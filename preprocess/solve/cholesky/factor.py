@@ -1,5 +1,6 @@
-"""`Cholesky`: factor of a matrix, computed and applied by several threads."""
+"""`Cholesky`: factor of a matrix, computed and applied by several threads; `PassingFactor`: signs of its pivots."""
 
+from abc import ABC, abstractmethod
 from threading import Lock
 from typing import Any, final
 
@@ -20,7 +21,7 @@ from preprocess.solve.cholesky.shared import (
     load_columns,
     negative_update,
 )
-from preprocess.solve.cholesky.solves import Loads, backward, forward, gather, pass_on, scatter
+from preprocess.solve.cholesky.solves import Loads, add_products, backward, forward, gather, pass_on, scatter
 from preprocess.solve.cholesky.subtree import factor_subtree, workspace
 from preprocess.solve.cholesky.symbolic import Tree
 from preprocess.solve.threads import Threads
@@ -30,6 +31,8 @@ Entries = NDArray[np.floating[Any]]
 Precision = type[np.float64] | type[np.float32]
 Indices = NDArray[np.int64]
 
+STREAMED = 1 / 64  # of all operations that a subtree may hold whose panels are dropped
+KEPT = 1e8  # entries of arrays beyond which allocating them takes little of the time of the work in them
 BLOCK = 8192  # nodes whose loads are reordered by one task
 
 
@@ -56,60 +59,55 @@ class ArrayPool:
         return np.empty(size, self._precision)
 
     def give(self, array: Entries) -> None:
-        """Return an array to the pool."""
-        with self._lock:
-            self._free.append(array)
+        """Return an array to the pool, which keeps it unless it is one of a few large ones."""
+        if len(array) <= KEPT:
+            with self._lock:
+                self._free.append(array)
 
 
-@final
-class Cholesky:
-    """Factor of a symmetric matrix (n, n), three degrees of freedom to a node, in the order of a tree."""
+class Elimination(ABC):
+    """Elimination of a symmetric matrix (n, n), three degrees of freedom to a node, in the order of a tree."""
 
-    def __init__(
-        self,
-        K: sp.csr_matrix,
-        tree: Tree,
-        *,
-        signed: bool = False,
-        panels: Entries | None = None,
-        precision: Precision = np.float64,
-    ) -> None:
-        """Raises PivotError where a pivot is not positive, or with ``signed`` where it is zero.
-
-        panels: of the same positive definite matrix and tree, computed before; raises InputError if they do not fit.
-        precision: of the factor and of all operations on it.
-        """
-        self._tree, self._signed, self._size = tree, signed, K.shape[0]
-        self._parts = parts(tree)
+    def __init__(self, size: int, tree: Tree, signed: bool, precision: Precision) -> None:
+        self._tree, self._signed, self._size, self._precision = tree, signed, size, precision
         self._threads = Threads()
         self.signs = np.ones(3 * len(tree.order), np.int8)
-        if panels is not None:
-            self._L = _fitting(panels, tree)
-            return
-        self._L = np.empty(tree.panel[-1], precision)
-        matrix, pool = Matrix(K.indptr, K.indices, K.data), ArrayPool(precision)
+
+    @abstractmethod
+    def _room(self, step: Step, pool: ArrayPool) -> tuple[Tree, Entries]:
+        """Where the panels of a step are, and the tree with their places there."""
+
+    @abstractmethod
+    def _finished(self, step: Step, tree: Tree, L: Entries, pool: ArrayPool) -> None:
+        """The panels of a step are complete, and those below them."""
+
+    def _eliminate(self, K: sp.csr_matrix, steps: list[list[Step]]) -> None:
+        """Steps one after the other, those of subtrees concurrently. Raises PivotError."""
+        matrix, pool = Matrix(K.indptr, K.indices, K.data), ArrayPool(self._precision)
         updates: dict[int, Entries] = {}
         with self._threads as threads:
-            for steps_ in rounds(tree):
+            for steps_ in steps:
                 if steps_[0].shared:
-                    updates[steps_[0].low] = self._front(steps_[0].low, matrix, updates, pool)
+                    updates[steps_[0].low] = self._front(steps_[0], matrix, updates, pool)
                 else:
                     found = threads.parallel_map(self._subtree, ((step, matrix, pool) for step in steps_))
                     updates |= {step.high - 1: update for step, update in zip(steps_, found)}
 
     def _subtree(self, step: Step, matrix: Matrix, pool: ArrayPool) -> Entries:
         """Factor a subtree; the update of its root."""
-        stack, work = pool.take(step.stack), workspace(self._tree, step.low, step.high, self._signed, self._L.dtype)
-        factor = Factor(self._L, self.signs, self._signed)
-        self._check(factor_subtree(self._tree, (step.low, step.high), matrix, factor, stack, work))
+        tree, L = self._room(step, pool)
+        stack, work = pool.take(step.stack), workspace(tree, step.low, step.high, self._signed, L.dtype)
+        factor = Factor(L, self.signs, self._signed)
+        self._check(factor_subtree(tree, (step.low, step.high), matrix, factor, stack, work))
+        self._finished(step, tree, L, pool)
         update = pool.take(step.update)
         update[: step.update] = stack[: step.update]
         pool.give(stack)
         return update
 
-    def _front(self, s: int, matrix: Matrix, updates: dict[int, Entries], pool: ArrayPool) -> Entries:
+    def _front(self, step: Step, matrix: Matrix, updates: dict[int, Entries], pool: ArrayPool) -> Entries:
         """Factor one front on all threads; its update."""
-        tree, L, parallel_map = self._tree, self._L, self._threads.parallel_map
+        (tree, L), s, parallel_map = self._room(step, pool), step.low, self._threads.parallel_map
         own, below, f = int(tree.first[s + 1] - tree.first[s]), 3 * int(tree.start[s + 1] - tree.start[s]), int(tree.panel[s])
         places, parts = front_rows(tree, s), []
         parallel_map(load_columns, ((tree, s, nodes, matrix, L, places) for nodes in column_shares(0, own, own + below // 3)))
@@ -126,11 +124,43 @@ class Cholesky:
         for c, C, shares in parts:
             parallel_map(add_to_update, ((tree, c, nodes, places, C, U) for nodes in shares))
             pool.give(C)
+        self._finished(step, tree, L, pool)
         return U
 
     def _check(self, failed: int) -> None:
         if failed:
             raise PivotError(3 * int(self._tree.order[(failed - 1) // 3]) + (failed - 1) % 3)
+
+
+@final
+class Cholesky(Elimination):
+    """Factor of a symmetric matrix."""
+
+    def __init__(
+        self,
+        K: sp.csr_matrix,
+        tree: Tree,
+        *,
+        signed: bool = False,
+        panels: Entries | None = None,
+        precision: Precision = np.float64,
+    ) -> None:
+        """Raises PivotError where a pivot is not positive, or with ``signed`` where it is zero.
+
+        panels: of the same positive definite matrix and tree, computed before; raises InputError if they do not fit.
+        precision: of the factor and of all operations on it.
+        """
+        super().__init__(K.shape[0], tree, signed, precision)
+        self._parts = parts(tree)
+        self._L = np.empty(tree.panel[-1], precision) if panels is None else _fitting(panels, tree)
+        if panels is None:
+            self._eliminate(K, rounds(tree))
+
+    def _room(self, step: Step, pool: ArrayPool) -> tuple[Tree, Entries]:
+        return self._tree, self._L
+
+    def _finished(self, step: Step, tree: Tree, L: Entries, pool: ArrayPool) -> None:
+        pass
 
     @staticmethod
     def bytes_needed(tree: Tree, precision: Precision = np.float64) -> int:
@@ -189,6 +219,85 @@ class Cholesky:
 
     def _work(self, step: Step, width: int) -> Entries:
         return np.empty(3 * width * int(np.diff(self._tree.start[step.low : step.high + 1]).max()), self._L.dtype)
+
+
+@final
+class PassingFactor(Elimination):
+    """Negative pivots of a symmetric matrix A (n, n), and F = BᵀA⁻¹B for columns B (n, k): each panel is dropped after its use.
+
+    With ``L S Lᵀ = A`` and ``Z = L⁻¹ B``, F = ZᵀSZ; a column of L is needed for the forward substitution only. backward_error:
+    the largest ``|(A − L S Lᵀ) v| / (|A| |v|)`` of a random v, by row.
+    """
+
+    def __init__(self, A: sp.csr_matrix, tree: Tree, B: Array) -> None:
+        """Raises PivotError for a zero pivot."""
+        super().__init__(A.shape[0], tree, True, np.float64)
+        self._steps, self._lock = rounds(tree, STREAMED), Lock()
+        self._width, self._outside = -(-max(B.shape[1], 1) // EIGHT) * EIGHT, dict[int, Array]()
+        self._x = np.zeros((len(tree.order), 3, self._width))
+        self._x[:, :, : B.shape[1]] = self._ordered(B)
+        v = np.random.default_rng(0).standard_normal((A.shape[0], 1))
+        self._v, self._product = self._ordered(v).ravel(), np.zeros(3 * len(tree.order))
+        self._room_of = [max((_span(tree, step) for each in self._steps for step in each if step.shared == shared), default=0)
+                         for shared in (False, True)]  # fmt: skip
+        self._eliminate(A, self._steps)
+        x = self._x.reshape(-1, self._width)[:, : B.shape[1]]
+        self.form = np.asarray((x * self.signs[:, None]).T @ x)
+        inside = np.zeros(A.shape[0])
+        inside[self._rows] = v[self._rows, 0]
+        error = np.abs((A @ inside)[self._rows] - self._product[self._places])
+        self.backward_error = float((error / (abs(A) @ np.abs(inside))[self._rows]).max())
+
+    @property
+    def negative(self) -> int:
+        """Number of negative eigenvalues of A (Sylvester's law of inertia)."""
+        return int((self.signs < 0).sum())
+
+    @property
+    def _places(self) -> NDArray[np.bool_]:
+        """Which rows in the order of elimination are rows of A."""
+        return np.asarray((3 * self._tree.order[:, None] + np.arange(3)).ravel() < self._size)
+
+    @property
+    def _rows(self) -> Indices:
+        """Rows of A in the order of elimination."""
+        return np.asarray((3 * self._tree.order[:, None] + np.arange(3)).ravel()[self._places])
+
+    def _ordered(self, B: Array) -> Array:
+        """Rows of the nodes (N, 3, k) in the order of elimination."""
+        found = np.zeros((3 * len(self._tree.order), B.shape[1]))
+        found[self._places] = B[self._rows]
+        return found.reshape(len(self._tree.order), 3, B.shape[1])
+
+    def _room(self, step: Step, pool: ArrayPool) -> tuple[Tree, Entries]:
+        tree = self._tree
+        return tree._replace(panel=tree.panel - tree.panel[step.low]), pool.take(self._room_of[step.shared])
+
+    def _finished(self, step: Step, tree: Tree, L: Entries, pool: ArrayPool) -> None:
+        """x := S L⁻¹ B in the rows of a step, and its part of L S Lᵀ v."""
+        root, span = step.high - 1, (step.low, step.high)
+        work = np.empty(3 * self._width * int(np.diff(tree.start[step.low : step.high + 1]).max()))
+        outside, product = np.zeros(int(np.sqrt(step.update)) * self._width), np.zeros(len(self._product))
+        for child in children(tree, root) if step.shared else ():
+            pass_on(tree, child, root, self._outside.pop(child), self._x, outside)
+        forward(tree, span, L, self.signs, Loads(self._x.reshape(-1), self._width), outside, work)
+        add_products(tree, span, L, self.signs, self._v, product)
+        pool.give(L)
+        with self._lock:
+            self._outside[root] = outside
+            self._product += product
+
+    @staticmethod
+    def bytes_needed(tree: Tree) -> int:
+        """Bytes of the workspace."""
+        steps, threads = rounds(tree, STREAMED), Threads().count
+        spans = [sorted((_span(tree, step) for step in each), reverse=True) for each in steps]
+        return 8 * (peak_entries(tree, steps, threads) + max(sum(each[:threads]) for each in spans))
+
+
+def _span(tree: Tree, step: Step) -> int:
+    """Entries of the panels of a step."""
+    return int(tree.panel[step.high] - tree.panel[step.low])
 
 
 def _fitting(panels: Entries, tree: Tree) -> Entries:

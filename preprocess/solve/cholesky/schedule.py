@@ -62,11 +62,12 @@ def _updates_in_use(tree: Tree) -> tuple[Indices, Indices]:
     return kept + own, kept
 
 
-def rounds(tree: Tree) -> list[list[Step]]:
-    """Steps of the factorization: the subtrees of one round run concurrently, a shared front alone."""
+def rounds(tree: Tree, share: float = SHARE) -> list[list[Step]]:
+    """Steps of the factorization: the subtrees of one round run concurrently, a shared front alone; share: of all operations
+    that a subtree may hold."""
     own = operations(tree)
     result: list[list[Step]] = [[]]
-    for step in division(tree, own, max(SHARE * own.sum(), LEAST)):
+    for step in division(tree, own, max(share * own.sum(), LEAST)):
         if step.shared:
             result += [[step], []]
         else:

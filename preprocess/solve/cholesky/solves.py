@@ -148,6 +148,30 @@ def backward(tree: Any, span: tuple[int, int], L: Array, loads: Loads, work: Arr
                 divide_turned(width, corner, own)
 
 
+@seldom
+def add_products(tree: Any, span: tuple[int, int], L: Array, signs: Any, v: Array, out: Array) -> None:
+    """out := out + L S Lᵀ v for the columns of supernodes (from, end); v, out (3N,) in the order of elimination."""
+    low, high = span
+    for s in range(low, high):
+        columns, begin, end = 3 * (tree.first[s + 1] - tree.first[s]), tree.start[s], tree.start[s + 1]
+        height, at = columns + 3 * (end - begin), 3 * tree.first[s]
+        for j in range(columns):
+            top, total = tree.panel[s] + j * height, 0.0
+            for i in range(j, columns):
+                total += L[top + i] * v[at + i]
+            for q in range(begin, end):
+                i, row = top + columns + 3 * (q - begin), 3 * tree.rows[q]
+                total += L[i] * v[row] + L[i + 1] * v[row + 1] + L[i + 2] * v[row + 2]
+            if signs[at + j] < 0:
+                total = -total
+            for i in range(j, columns):
+                out[at + i] += L[top + i] * total
+            for q in range(begin, end):
+                i, row = top + columns + 3 * (q - begin), 3 * tree.rows[q]
+                for c in range(3):
+                    out[row + c] += L[i + c] * total
+
+
 def pass_on(tree: Any, c: int, s: int, left: Array, x: Array, outside: Array) -> None:
     """Contributions of a subtree ending at supernode c to the rows beyond it: added to the columns of its parent s in x (N, 3, k)
     and to the contributions of s."""

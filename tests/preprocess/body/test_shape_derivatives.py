@@ -124,7 +124,7 @@ def test_a_kept_factor_is_the_only_one(tmp_path, monkeypatch):
     def refused(*_, **__):
         raise AssertionError("factorized")
 
-    monkeypatch.setattr(statics, "factorize_free", refused)
+    monkeypatch.setattr(statics, "free_matrix", refused)
     with pytest.raises(AssertionError):
         pp.shape_derivatives(base, part, at, **how)
     found = pp.shape_derivatives(base, part, at, **how, keep=keep)
