@@ -5,7 +5,7 @@ What the arrays hold is stated with the columns below; the equations are those o
 one of the sources of `flexmbs._jit`. Theory: docs/theory.md, sections 20 and 25.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +30,7 @@ PIVOT, SLOPE, TAU, HALF = range(4)
 # columns of SchurComplement.node: its bodies in SchurComplement.path, first row of the Schur complement, number of rows, their
 # compliance: 0 of cut joints and couplers, 1, −1 of the row whose square a rotor takes away
 PATH, PATH_END, ROW, ROWS, COMPLIANCE = range(5)
+MOST_ROWS = 6  # of a node
 # columns of SchurComplement.path: body, its index in SchurComplement.half
 PATH_BODY, PATH_PLACE = range(2)
 # columns of SchurComplement.product: two nodes, body, indices of its columns in their rows, index of the block that it adds to
@@ -194,8 +195,8 @@ def _axes_about(axis: np.ndarray) -> np.ndarray:
 
 
 def make_schur(system: System, art: Articulated, coupled: bool) -> SchurComplement:
-    """Symbolic Schur complement S = G M⁻¹ Gᵀ of the cut joints, the couplers, the rotors on cut joints and, when ``coupled``, the
-    couplings, in this order.
+    """Symbolic Schur complement S = G M⁻¹ Gᵀ of the cut joints, the couplers, the rotors on cut joints and, when ``coupled``, of
+    the damping of divided bodies over their pieces and the couplings, in this order.
 
     Two nodes are coupled where the paths of their frames to the root share a body with a free velocity.
     """
@@ -207,6 +208,8 @@ def make_schur(system: System, art: Articulated, coupled: bool) -> SchurCompleme
     ends: list[tuple[Sequence[int], int, int]] = [(pair, n, 0) for pair, n in zip(between, cuts.rows)]
     ends += [(tuple(system.paths[at:end]), 1, 0) for at, end in zip(couplers.path, couplers.path_end)]
     ends += [(between[k], 1, sign) for k in system.rotors.cut[rotor] for sign in (1, -1)]
+    if coupled:
+        ends += _damped(system)
     ends += [((body[a], body[b]), 6, 1) for a, b in zip(system.couplings.a, system.couplings.b)] if coupled else []
     # largest number first: each body before its ancestors, as the inward sweep needs them
     paths = [sorted({i for one in bodies for i in _to_root(tree, one)}, reverse=True) for bodies, _, _ in ends]
@@ -235,7 +238,14 @@ def make_schur(system: System, art: Articulated, coupled: bool) -> SchurCompleme
     n, z = int(rows.sum()), np.zeros
     values = z(int(e.n_values[0]))
     frozen(tables := (_table(node, 5), rotor, _table(bodies, 2), _table(sorted(products), 6)))
-    return SchurComplement(*tables, z(used), z((len(bodies), 36)), frozen(e), values, z(n), z(n))
+    return SchurComplement(*tables, z(used), z((len(bodies), 6 * MOST_ROWS)), frozen(e), values, z(n), z(n))
+
+
+def _damped(system: System) -> Iterator[tuple[tuple[int, ...], int, int]]:
+    """The rows of the damping of divided bodies over all their pieces, in nodes of at most six."""
+    for damped in rows_of(system.pieces_damping):
+        for first in range(0, int(damped.rows), MOST_ROWS):
+            yield tuple(system.paths[damped.path : damped.path_end]), min(MOST_ROWS, int(damped.rows) - first), 1
 
 
 def _table(entries: Sequence[Sequence[int]], width: int) -> np.ndarray:

@@ -33,6 +33,7 @@ from flexmbs.dynamics.frames import modal_force, current_shapes
 from flexmbs.dynamics.inertia import inertia_force
 from flexmbs.dynamics.joint_loads import any_loaded, loads_of_primary, loads_settled, read_cuts, read_primary, runaway
 from flexmbs.dynamics.kinematics import outward
+from flexmbs.dynamics.pieces import damp_pieces
 from flexmbs.dynamics.rotors import apply_rotors, rotor_loads
 from flexmbs.system.records import KINEMATICS, LOADINGS, POWER_DRIVES, POWER_LOSS, RESIDUAL, Equations, Evaluation
 
@@ -95,6 +96,8 @@ def balance(system, work, t, here, flags):
     if system.rotors.body.shape[0] > 0:
         rotor_loads(system, work, here)
         apply_rotors(system, work, q)
+    if system.pieces_damping.size.shape[0] > 0:
+        work.power[POWER_LOSS] += damp_pieces(system, work, s)
     if gathered:
         apply_constraint_forces(system, work, q, here.lam)
     for i in range(tree.parent.shape[0]):

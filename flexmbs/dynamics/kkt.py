@@ -19,6 +19,7 @@ from flexmbs.dynamics.blocks import constraint_blocks, coupling_blocks, mass_blo
 from flexmbs.dynamics.contacts import function_blocks
 from flexmbs.dynamics.equations import kinematics
 from flexmbs.dynamics.kinematics import displace
+from flexmbs.dynamics.pieces import pieces_blocks
 from flexmbs.dynamics.rotors import rotor_blocks
 from flexmbs.system.records import KKT, Equations, Evaluation
 
@@ -38,6 +39,8 @@ def kkt_at(model, here, none, factored, c_mass, c_damping):
     if c_damping >= 0.0:
         stiffness_blocks(system, work, c_damping)
         coupling_blocks(system, work, q, c_damping)
+        if system.pieces_damping.size.shape[0] > 0:
+            pieces_blocks(system, work, c_damping)
         function_blocks(system, work, q, c_damping)
     constraint_blocks(system, work, q)
     return factorize(system.elimination, values, work.stiffness) if factored != 0.0 else 0

@@ -5,7 +5,8 @@
 Each row of the loop closure sends a unit load inward along both branches to the root; what it leaves at the bodies of its path is
 its row of (L⁻¹Gᵀ)ᵀ; that of a coupler sends unit loads along its coordinates. Two rows meet in S at the bodies that both paths
 share. Couplings with stiffness P = Σ p pᵀ enter as rows pᵀJ with a compliance of one, [[A, Jᵀp], [pᵀJ, −1]], whose Schur
-complement is A + Jᵀ p pᵀ J. S is kept by blocks, one node a cut joint, a coupler, a row of a rotor on a cut joint or a coupling.
+complement is A + Jᵀ p pᵀ J; so do the rows of the damping of all pieces of a divided body. S is kept by blocks, one node a cut
+joint, a coupler, a row of a rotor on a cut joint, up to six rows of such damping or a coupling.
 
 Theory: docs/theory.md, sections 25 and 26. Featherstone, Rigid Body Dynamics Algorithms (2008), chapter 8 (closed-loop systems);
 Bae and Haug (1987-88), Mech. Struct. Mach. 15, 481 (recursive formulation, closed loops).
@@ -145,6 +146,23 @@ def rotor_rows(system, work, art, schur, q, c_mass):
         wrench = (scale(root, load3_at(cut.inverse, k, at)), scale(root, load3_at(cut.inverse, k, at + 3)))
         schur_row(work, art, schur, first + 2 * h, cut.pair, k, 0, q, wrench, moment)
         schur_row(work, art, schur, first + 2 * h + 1, cut.pair, k, 0, q, (ZERO3, ZERO3), moment)
+
+
+@called
+def pieces_loads(system, art, schur, damping):
+    """L⁻¹Uᵀ√damping of all rows U, whose nodes have a compliance of one and follow those of the rotors."""
+    damped, tau, root = system.pieces_damping, art.velocity[TAU], math.sqrt(damping)
+    node = constraint_nodes(system) + 2 * schur.rotor.shape[0]
+    for k in range(damped.size.shape[0]):
+        row = 0
+        while row < damped.rows[k]:
+            for r in range(schur.node[node, ROWS]):
+                clear_loads(art, schur.path, schur.node[node, PATH], schur.node[node, PATH_END])
+                for a in range(damped.size[k]):
+                    tau[damped.at[k, a]] += root * damped.U[k, row + r, a]
+                sweep_path(art, schur, node, r)
+            row += schur.node[node, ROWS]
+            node += 1
 
 
 @part

@@ -19,8 +19,9 @@ chapter 19.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 import scipy.linalg
@@ -32,6 +33,7 @@ from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.flexible_body.welds import own_frames, welds
 
 TOGETHER = "accuracy: pieces, "  # errors of all pieces, among the facts of the first
+Ratios: TypeAlias = Callable[[FloatArray], FloatArray]  # of damping, at frequencies [Hz]
 RIGID = 6  # coordinates t, θ of a piece
 LEVI_CIVITA = np.array([[[(i - j) * (j - k) * (k - i) / 2.0 for k in range(3)] for j in range(3)] for i in range(3)])
 AFFINE = np.zeros((3, 4, RIGID))  # C: component, g, coordinate
@@ -63,7 +65,8 @@ class Welded:
         N = scipy.linalg.null_space(np.vstack(rows) * scale) * scale[:, None]
         parts = np.split(N, ends[1:-1])
         K = sum(T[RIGID:].T @ piece.K_ff @ T[RIGID:] for T, piece in zip(parts, pieces))
-        D = sum(T[RIGID:].T @ piece.D_ff @ T[RIGID:] for T, piece in zip(parts, pieces))
+        U = sum(piece.damping_rows @ T[RIGID:] for T, piece in zip(parts, pieces))
+        D = sum(T[RIGID:].T @ piece.D_ff @ T[RIGID:] for T, piece in zip(parts, pieces)) + np.transpose(U) @ U
         M = sum(T.T @ mass_matrix(piece) @ T for T, piece in zip(parts, pieces))
         return cls(pieces, poses, parts, *(0.5 * (each + each.T) for each in map(np.asarray, (K, D, M))))
 
@@ -83,6 +86,21 @@ class Welded:
         v = v * np.sign(v[np.abs(v).argmax(axis=0), np.arange(v.shape[1])])
         matrices = (v.T @ each @ v for each in (self.K, self.D, self.M))
         return replace(self, N=[T @ v for T in self.N], **dict(zip("KDM", (0.5 * (each + each.T) for each in matrices))))
+
+
+def damping_rows(pieces: Sequence[FlexibleBodyData], poses: Sequence[Pose], ratios: Ratios) -> list[FloatArray]:
+    """U of each piece, whose damping UᵀU of all pieces gives the modes φ of these together, of frequencies ω, the ratios ζ =
+    ``ratios`` (ω/2π):
+
+    UᵀU = Σ (2ζ/ω³) K φ φᵀ K
+
+    over their elastic coordinates. No rigid motion of a piece is damped; modes without damping have no row.
+    """
+    welded = Welded.of(pieces, poses).in_modes()
+    omega = np.sqrt(np.maximum(np.diag(welded.K), 0.0))
+    zeta = ratios(omega / (2.0 * np.pi))
+    factor = np.sqrt(np.divide(2.0 * zeta, omega**3, out=np.zeros_like(omega), where=omega > 0.0))
+    return [(piece.K_ff @ T[RIGID:] * factor).T[factor > 0.0] for T, piece in zip(welded.N, pieces)]
 
 
 def assembled(

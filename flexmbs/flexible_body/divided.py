@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -56,6 +56,10 @@ class DividedBodyData:
                     f"{self.name}: {cut} is of different parts or reductions in pieces {i + 1} and {j + 1};"
                     " take all pieces of one"
                 )
+        rows = {len(piece.damping_rows) for piece in self.pieces}
+        if len(rows) > 1:
+            counts = " and ".join(map(str, sorted(rows)))
+            raise InputError(f"{self.name}: the pieces have {counts} rows of damping together; take all pieces of one reduction")
 
     @property
     def frames_by_piece(self) -> FrameNames:
@@ -104,6 +108,20 @@ class DividedBodyData:
         from flexmbs.flexible_body.assembled import assembled  # SciPy on demand
 
         return assembled(self.name, self.pieces, self.poses, self.joined, modes)
+
+    @cached_property
+    def number_of_modes(self) -> int:
+        """Number of the modes of all pieces together."""
+        from flexmbs.flexible_body.assembled import Welded  # SciPy on demand
+
+        return len(Welded.of(self.pieces, self.poses).K)
+
+    def damping_rows(self, ratios: Callable[[FloatArray], FloatArray]) -> tuple[FloatArray, ...]:
+        """Of each piece the rows U whose damping UᵀU gives the modes of all together, with the frame of the first held, the
+        ``ratios`` of their frequencies [Hz]."""
+        from flexmbs.flexible_body.assembled import damping_rows  # SciPy on demand
+
+        return tuple(damping_rows(self.pieces, self.poses, ratios))
 
     @property
     def provenance(self) -> Mapping[str, str | float]:

@@ -43,6 +43,7 @@ _BODY = {
 }  # fmt: skip
 _FRAME = {"x": "3", "R": "33", "phi": "3f", "psi": "3f", "kind": ""}
 _CUT = {"local": "*f", "cut": ""}  # of frames at cuts
+_PIECE = {"elastic/damping_rows": "*f"}
 _SURFACE = {"surface/nodes": "n3", "surface/phi": "n3f", "surface/triangles": "t3", "surface/node_ids": "n"}
 _GEOMETRIC = {"geometric/acceleration": "3ff", "geometric/angular_acceleration": "3ff", "geometric/rotation": "6ff"}
 _STRESS = {
@@ -87,6 +88,8 @@ def _reduced(data: FlexibleBodyData) -> Arrays:
         "modes/frequency": data.modes.frequency, "modes/kind": _texts(data.modes.kind),
         "modes/effective_mass": data.modes.effective_mass, "modes/damping": data.modes.damping,
     }  # fmt: skip
+    if len(data.damping_rows):
+        arrays["elastic/damping_rows"] = data.damping_rows
     for name, frame in data.frames.items():
         parts = {"x": frame.x, "R": frame.R, "phi": frame.phi, "psi": frame.psi, "kind": _texts(frame.kind)}
         parts |= {"local": frame.local} if len(frame.local) else {}
@@ -172,6 +175,7 @@ def body(file: h5py.Group, make: type[D], with_surface: bool = True) -> D:
     found = dict(datasets(file))
     frames = list(file["frames"]) if isinstance(file.get("frames"), h5py.Group) else []
     schema = _BODY | {f"frames/{name}/{part}": shape for name in frames for part, shape in _FRAME.items()}
+    schema |= {item: shape for item, shape in _PIECE.items() if item in found}
     schema |= {item: shape for name in frames for part, shape in _CUT.items() if (item := f"frames/{name}/{part}") in found}
     if any(item in _GEOMETRIC for item in found):
         given = [item for name in frames if (item := f"frames/{name}/geometric") in found]
@@ -212,7 +216,7 @@ def _values(
     kinds = tuple(kind.decode() for kind in modes.pop("kind").tolist())
     items = {name: {part: f"frames/{name}/{part}" for part in _FRAME | _CUT} for name in frames}
     parts = {name: {part: arrays[item] for part, item in own.items() if item in arrays} for name, own in items.items()}
-    numbers = {item.partition("/")[2]: arrays[item] for item in _BODY if not item.startswith("modes/")}
+    numbers = {item.partition("/")[2]: arrays[item] for item in arrays if item.startswith(("elastic/", "inertia/"))}
     return dict(
         name=str(header.get("name", "")),
         **numbers,  # type: ignore[arg-type]

@@ -39,7 +39,7 @@ class FlexibleBodyData:
     mass [kg]; first_moment ∫x dm (3,); second_moment ∫x xᵀ dm (3, 3); S_bar ∫φ dm (3, nf); xS[a,b,k] = ∫x_a φ_bk dm (3, 3, nf);
     SS[a,b,k,l] = ∫φ_ak φ_bl dm (3, 3, nf, nf); K_ff, D_ff (nf, nf) stiffness and damping; frames by name; mode table; surface for
     plots or None; provenance: origin of the numbers, by key; geometric stiffness or None; stress modes at nodes of the
-    surface or None.
+    surface or None; damping_rows U (m, nf): of a piece of a divided body, all of whose pieces have the damping UᵀU, beside D_ff.
 
     Raises InputError for wrong shapes, values that are not finite, and names with "/".
     Source: Shabana, Dynamics of Multibody Systems, section 5.3 (shape integrals).
@@ -71,14 +71,18 @@ class FlexibleBodyData:
     provenance: Mapping[str, str | float] = field(default_factory=dict)
     geometric: GeometricStiffness | None = None
     stress: StressModes | None = None
+    damping_rows: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
 
     def __post_init__(self) -> None:
         nf = np.shape(self.K_ff)[0] if np.ndim(self.K_ff) else 0
+        m = np.shape(self.damping_rows)[0] if np.ndim(self.damping_rows) else 0
+        if not m:
+            object.__setattr__(self, "damping_rows", np.zeros((0, nf)))
         set_array(self, self.name, "mass", ())
         object.__setattr__(self, "mass", float(self.mass))
         shapes = {
             "first_moment": (3,), "second_moment": (3, 3), "S_bar": (3, nf), "xS": (3, 3, nf), "SS": (3, 3, nf, nf),
-            "K_ff": (nf, nf), "D_ff": (nf, nf),
+            "K_ff": (nf, nf), "D_ff": (nf, nf), "damping_rows": (m, nf),
         }  # fmt: skip
         for name, shape in shapes.items():
             set_array(self, self.name, name, shape)

@@ -33,6 +33,7 @@ from flexmbs.dynamics.schur import (
     coupler_loads,
     coupling_loads,
     cut_loads,
+    pieces_loads,
     rotor_rows,
     schur_complement,
     set_loads,
@@ -109,6 +110,7 @@ def schur_at(equations, factors, here, t, c_mass, c_damping):
     if schur.rotor.shape[0] > 0:
         rotor_rows(system, work, art, schur, q, c_mass)
     if c_damping >= 0.0:
+        pieces_loads(system, art, schur, c_damping)
         coupling_loads(work, art, schur, q, c_damping)
     status = schur_complement(art, schur)
     if status < 0:

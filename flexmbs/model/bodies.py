@@ -239,7 +239,8 @@ class FlexibleBody(Body, kind="flexible"):
     data : FlexibleBodyData or None
         Data in memory, also of a divided body, instead of a file.
     damping : float, floats or None
-        Modal damping ratios instead of those of the data, one number or one per mode; of a divided body those of its pieces.
+        Modal damping ratios instead of those of the data, one number or one per mode; of a divided body those of the modes of all
+        its pieces together.
     qf0 : floats or None
         Initial elastic coordinates, one per mode; None: zero.
     qf_dot0 : floats or None [1/s]
@@ -279,6 +280,14 @@ class FlexibleBody(Body, kind="flexible"):
     def known_frames(self) -> tuple[str, ...] | None:
         return None if self.data is None else tuple(self.data.frames)
 
+    def ratios(self, frequency: np.ndarray) -> np.ndarray:
+        """The declared damping ratios of the modes at these frequencies. Raises `InputError` for another number of ratios."""
+        ratio = np.asarray(self.damping, float)
+        if ratio.shape not in ((), frequency.shape):
+            n = len(frequency)
+            raise InputError(f"bodies.{self.name}.damping: {len(ratio)} ratios for {n} modes; give one number or one per mode")
+        return np.asarray(np.broadcast_to(ratio, frequency.shape))
+
     def load(self) -> FlexibleBodyData:
         """The body's data, read from its file unless in memory; without geometric stiffness if ``stiffening`` is off.
 
@@ -306,10 +315,17 @@ class FlexibleBody(Body, kind="flexible"):
     def findings(self) -> Findings:
         data = self.whole()
         path = (self.section, self.name)
+        n = data.nf
+        if isinstance(data, DividedBodyData) and isinstance(self.damping, tuple):
+            n = data.number_of_modes
+        given = (
+            ("damping", self.damping, n),
+            ("qf0", self.qf0, data.nf), ("qf_dot0", self.qf_dot0, data.nf),
+        )  # fmt: skip
         errors = [
-            Problem((*path, key), f"must have one number per mode, {data.nf}, not {len(value)}")
-            for key, value in (("damping", self.damping), ("qf0", self.qf0), ("qf_dot0", self.qf_dot0))
-            if isinstance(value, tuple) and len(value) != data.nf
+            Problem((*path, key), f"must have one number per mode, {size}, not {len(value)}")
+            for key, value, size in given
+            if isinstance(value, tuple) and len(value) != size
         ]
         if data.failed and not self.allow_unverified:
             text = f"its data fail the check {data.failed[0]}; correct the body, or accept it with allow_unverified"
@@ -318,9 +334,9 @@ class FlexibleBody(Body, kind="flexible"):
         warned = (
             [Problem((*path, "damping"), f"the ratio {high:g} is above 1 (overdamped); 0.01 means 1 %")] if high > 1.0 else []
         )
-        if isinstance(data, DividedBodyData) and len(data.pieces) > 1 and isinstance(self.damping, float) and self.damping > 0:
-            text = f"{self.damping:g} is the ratio of the modes of each piece, the body's lowest modes have far less"
-            warned.append(Problem((*path, "damping"), f"{text}; reduce it with a function of the frequency, see reduce_divided"))
+        if isinstance(data, FlexibleBodyData) and len(data.damping_rows) and self.damping is None:
+            text = "is a piece of a divided body, without the damping of all its pieces; give damping=, or use the whole body"
+            warned.append(Problem((*path, "data" if self.file is None else "file"), text))
         modes = [each.modes for each in (data.pieces if isinstance(data, DividedBodyData) else [data])]
         normal = [f for each in modes for f, kind in zip(each.frequency, each.kind) if kind != "static"]
         highest = float(max(normal, default=math.inf))

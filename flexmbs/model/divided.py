@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from flexmbs.declaration import Declaration
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.divided import DividedBodyData
+from flexmbs.flexible_body.parts import FloatArray
 from flexmbs.flexible_body.welds import own_frames, welds
 from flexmbs.model.bodies import Body, FlexibleBody
 from flexmbs.model.cut_shapes import CutShape
@@ -22,14 +23,15 @@ from flexmbs.model.joints import Fixed, Joint
 from flexmbs.model.model import SECTIONS, ModelData
 
 TAKEN = "the name belongs to a piece or cut of a divided body; choose another"
-BY_MODE = ("damping", "qf0", "qf_dot0")
+BY_MODE = ("qf0", "qf_dot0")
 
 
 class Pieces(NamedTuple):
-    """Names of the pieces of a divided body, and its data."""
+    """Names of the pieces of a divided body, its data, and the rows U of each piece for the damping UᵀU of all."""
 
     names: tuple[str, ...]
     data: DividedBodyData
+    damping_rows: tuple[FloatArray, ...]
 
 
 class InPieces(NamedTuple):
@@ -48,7 +50,7 @@ def piece_name(body: str, number: int) -> str:
 
 def in_pieces(model: ModelData) -> InPieces:
     """The model with divided bodies in pieces; the same model if it has none. Raises `InputError`."""
-    pieces = {name: Pieces(_names(name, data), data) for name, data in _divided(model)}
+    pieces = {body.name: _pieces(body, data) for body, data in _divided(model)}
     if not pieces:
         return InPieces(model, {}, {})
     frames = {ref: own for name, whole in pieces.items() for ref, own in _frames(name, whole)}
@@ -70,14 +72,16 @@ def in_pieces(model: ModelData) -> InPieces:
     return InPieces(made, pieces, frames)
 
 
-def _divided(model: ModelData) -> Iterator[tuple[str, DividedBodyData]]:
-    for name, body in model.bodies.items():
+def _divided(model: ModelData) -> Iterator[tuple[FlexibleBody, DividedBodyData]]:
+    for body in model.bodies.values():
         if isinstance(body, FlexibleBody) and isinstance(data := body.whole(), DividedBodyData):
-            yield name, data
+            yield body, data
 
 
-def _names(body: str, data: DividedBodyData) -> tuple[str, ...]:
-    return tuple(piece_name(body, k + 1) for k in range(len(data.pieces)))
+def _pieces(body: FlexibleBody, data: DividedBodyData) -> Pieces:
+    names = tuple(piece_name(body.name, k + 1) for k in range(len(data.pieces)))
+    own = body.damping is None or len(names) == 1
+    return Pieces(names, data, tuple(piece.damping_rows for piece in data.pieces) if own else data.damping_rows(body.ratios))
 
 
 def _frames(body: str, whole: Pieces) -> Iterator[tuple[FrameRef, FrameRef]]:
@@ -93,11 +97,13 @@ def _frames(body: str, whole: Pieces) -> Iterator[tuple[FrameRef, FrameRef]]:
 
 
 def _bodies(body: Body, whole: Pieces) -> list[Body]:
-    """The bodies of the pieces, each with its part of what is given by mode."""
+    """The bodies of the pieces, each with its part of what is given by mode; ratios of damping are those of all together."""
     ends = list(itertools.accumulate((piece.nf for piece in whole.data.pieces), initial=0))
     made = []
     for name, piece, begin, end in zip(whole.names, whole.data.pieces, ends, ends[1:]):
-        given = {key: value[begin:end] for key in BY_MODE if isinstance(value := getattr(body, key), tuple)}
+        given: dict[str, Any] = {key: value[begin:end] for key in BY_MODE if isinstance(value := getattr(body, key), tuple)}
+        if body.damping is not None and len(whole.names) > 1:  # type: ignore[attr-defined]
+            given["damping"] = 0.0
         made.append(dataclasses.replace(body, name=name, file=None, data=piece, **given))  # type: ignore[call-arg]
     return made
 
@@ -109,7 +115,7 @@ def _welds(body: str, whole: Pieces) -> list[Fixed]:
 
 def _local_welds(body: str, whole: Pieces) -> Iterator[CutShape]:
     """Equal local displacements at the cuts, of pieces that have some."""
-    names, data = whole
+    names, data = whole.names, whole.data
     for i, j, cut in welds(data.frames_by_piece):
         one, other = (data.pieces[k].frames[cut].local for k in (i, j))
         for n, (a, b) in enumerate(zip(one, other), 1):

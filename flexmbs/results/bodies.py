@@ -53,8 +53,8 @@ def frame_at_rest(solution: SolutionData, ref: FrameRef) -> tuple[FloatArray, Fl
     x, R = frames.x[number], frames.R[number].reshape(3, 3)
     if ref.body not in solution.compiled.pieces:
         return x, R
-    names, data = solution.compiled.pieces[ref.body]
-    pose = data.poses[names.index(solution.compiled.bodies[frames.body[number]])].of(R, x)
+    whole = solution.compiled.pieces[ref.body]
+    pose = whole.data.poses[whole.names.index(solution.compiled.bodies[frames.body[number]])].of(R, x)
     return pose.x, pose.R
 
 

@@ -71,7 +71,7 @@ def _apart(
     """Largest difference of w between the sides of the cuts of two pieces [m], infinite without common nodes, at which of the
     times, and the cut. A node is of the cut relative to whose frames its displacements differ least: frames of coaxial cuts, as
     of two tubes, are at one place."""
-    names, data = solution.compiled.pieces[name]
+    names, data, _ = solution.compiled.pieces[name]
     i, j = pair
     _, *sides = np.intersect1d(shape.pieces[i].rows, shape.pieces[j].rows, return_indices=True)
     if not sides[0].size:

@@ -15,7 +15,8 @@ class BodyTerms:
     """𝓜 (6 + nf, 6 + nf), Q_v and Q_t (6 + nf,), K_ff and D_ff (nf, nf) of a body.
 
     In the velocities y = (v, ω, q̇_f) of the body frame, in its axes: 𝓜 ẏ = Q_v + Q_t and the forces of constraints. Q_t holds
-    weight, elastic and applied forces, Q_v also −m ω × v of the rotating axes.
+    weight, elastic and applied forces, Q_v also −m ω × v of the rotating axes. D_ff of a piece of a divided body is its own,
+    without the damping of all pieces together, which Q_t has.
     """
 
     name: str

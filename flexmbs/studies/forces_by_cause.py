@@ -16,7 +16,7 @@ from flexmbs.model.contacts import CoordinateContact
 from flexmbs.results.state import State
 from flexmbs.studies.tangent import loads_at
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import OF_BOUND, Contacts, Forces, Loads, System, some_rows
+from flexmbs.system.records import OF_BOUND, Contacts, Forces, Loads, System, rows_of, some_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,13 +70,16 @@ def _k(state: State, system: System, loads: Loads | None = None) -> np.ndarray:
 
 
 def _modal_forces(state: State) -> tuple[np.ndarray, np.ndarray]:
-    """−K_ff q_f and −D_ff q̇_f of all bodies, in s."""
+    """−K_ff q_f and −D_ff q̇_f of all bodies, in s, with the damping of all pieces of divided ones."""
     tree, bodies = state.compiled.system.tree, state.compiled.system.bodies
     Q_k, Q_d = np.zeros((2, len(state.s)))
     for i, n in enumerate(tree.nf):
         at, to = int(tree.qf_at[i]), int(tree.sf_at[i])
         Q_k[to : to + n] = -bodies.k_ff[i, :n, :n] @ state.q[at : at + n]
         Q_d[to : to + n] = -bodies.d_ff[i, :n, :n] @ state.s[to : to + n]
+    for damped in rows_of(state.compiled.system.pieces_damping):
+        places = damped.at[: damped.size]
+        Q_d[places] -= damped.D[: damped.size, : damped.size] @ state.s[places]
     return Q_k, Q_d
 
 

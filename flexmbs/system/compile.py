@@ -25,11 +25,14 @@ from flexmbs.system.compile_contacts import compile_contacts
 from flexmbs.system.compile_couplers import compile_couplers
 from flexmbs.system.compile_forces import JointPlace, compile_forces, table
 from flexmbs.system.compile_laws import LawTable
+from flexmbs.system.compile_pieces import compile_pieces
 from flexmbs.system.compile_relations import relation_record
 from flexmbs.system.compile_rotors import compile_rotors
 from flexmbs.system.cut_directions import constant_rows
 from flexmbs.system.elimination import symbolic
-from flexmbs.system.records import Contacts, Couplers, Couplings, Cuts, Drives, Joints, Rotors, System, Tree, columns
+from flexmbs.system.records import (
+    Contacts, Couplers, Couplings, Cuts, Drives, Joints, PiecesDamping, Rotors, System, Tree, columns,
+)  # fmt: skip
 from flexmbs.system.records import Prescribed as PrescribedRows
 from flexmbs.system.topology import Topology, topology
 
@@ -118,13 +121,15 @@ def compile_model(model: ModelData, coordinates: str = "joint") -> Compiled:
     prescribed = _prescribed(model, shape, joint_numbers, joints, laws)
     forces, readings, samplers, couplings, paths, states = compile_forces(model, shape, places, frames.number, laws, paths)
     rotors, paths = compile_rotors(model, shape, places, frames.number, paths)
+    damped, paths = compile_pieces(pieces.values(), shape, tree, paths)
     contacts, contact_names, paths = compile_contacts(model, places, frames.number, (cuts, paths), len(couplings.a), laws)
     system = System(
         tree=tree, bodies=body_records(model, shape, data), frames=frames.record(tree), joints=joints, cuts=cuts,
         constant=constant_rows(cuts, drives, [model.joints[name].motions for name in shape.cuts]), relations=relations,
         drives=drives, prescribed=prescribed, couplers=couplers, laws=laws.record(), forces=forces, readings=readings,
-        samplers=samplers, contacts=contacts, couplings=couplings, rotors=rotors, paths=np.array(paths, np.int64),
-        elimination=_elimination(model, shape, tree, cuts, couplers, drives, (couplings, rotors, contacts), paths),
+        samplers=samplers, contacts=contacts, couplings=couplings, rotors=rotors, pieces_damping=damped,
+        paths=np.array(paths, np.int64),
+        elimination=_elimination(model, shape, tree, cuts, couplers, drives, (couplings, rotors, damped, contacts), paths),
         gravity=np.array(model.gravity),
         layout=np.array([len(shape.tree), nq, ns, nc, len(states)], np.int64),
     )  # fmt: skip
@@ -300,7 +305,7 @@ def _elimination(
     cuts: Cuts,
     couplers: Couplers,
     drives: Drives,
-    coupled: tuple[Couplings, Rotors, Contacts],
+    coupled: tuple[Couplings, Rotors, PiecesDamping, Contacts],
     paths: list[int],
 ) -> Elimination:
     """Order of elimination. A constraint of the spanning tree may follow the body it carries: the twist of that body gives its

@@ -77,12 +77,9 @@ def _damping(body: FlexibleBody, d: FlexibleBodyData) -> np.ndarray:
     """D = m Φ diag(2 ζ ω) Φᵀ m with the modes Φ of (K_ff, m_ff)."""
     from scipy.linalg import eigh
 
-    ratio = np.asarray(body.damping, float)
-    if ratio.ndim == 1 and len(ratio) != d.nf:
-        raise InputError(f"bodies.{body.name}.damping: {len(ratio)} ratios for {d.nf} modes; give one number or one per mode")
     values, modes = eigh(d.K_ff, d.m_ff)
-    scaled = d.m_ff @ modes
-    return np.asarray((scaled * (2.0 * ratio * np.sqrt(np.maximum(values, 0.0)))) @ scaled.T)
+    omega, scaled = np.sqrt(np.maximum(values, 0.0)), d.m_ff @ modes
+    return np.asarray((scaled * (2.0 * body.ratios(omega / (2.0 * np.pi)) * omega)) @ scaled.T)
 
 
 class FrameTable:

@@ -74,6 +74,21 @@ class Bodies(NamedTuple):
     mixed: np.ndarray  # (nb, R n)  ∫ψ_r·φ_k dm
 
 
+class PiecesDamping(NamedTuple):
+    """Damping D = UᵀU over the elastic coordinates of all pieces of a divided body, besides that of each piece; (n,).
+
+    Its pieces: `System.paths` from ``path`` to ``path_end``, their coordinates one after the other.
+    """
+
+    path: np.ndarray
+    path_end: np.ndarray
+    size: np.ndarray  # number of these coordinates
+    rows: np.ndarray  # number of rows of U
+    at: np.ndarray  # (n, size) places of the coordinates in s
+    U: np.ndarray  # (n, rows, size)
+    D: np.ndarray  # (n, size, size)
+
+
 class Frames(NamedTuple):
     """Frames on bodies: position x + φ q − ½ qᵀ K0 q, orientation exp(ψ q − ½ qᵀ K0 q) R; K0 where geometric stiffness stands."""
 
@@ -406,7 +421,8 @@ class System(NamedTuple):
     contacts: Contacts
     couplings: Couplings
     rotors: Rotors
-    paths: np.ndarray  # bodies that move a cut joint, a coupler, a coupling or a rotor
+    pieces_damping: PiecesDamping
+    paths: np.ndarray  # bodies that move a cut joint, a coupler, a coupling or a rotor, and pieces of divided bodies
     elimination: Elimination
     gravity: np.ndarray  # (3,)
     layout: np.ndarray  # (5,) nb, nq, ns, nc, nz

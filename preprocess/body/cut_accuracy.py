@@ -24,7 +24,6 @@ from preprocess.reduction.statics import InterfaceStatics
 
 FREQUENCIES = 6  # compared
 TOLERATED = 0.01  # error of compliance or frequency without a warning
-DAMPED = 0.25  # of damping
 
 
 class CutErrors(NamedTuple):
@@ -78,28 +77,10 @@ def cut_errors(statics: InterfaceStatics, reference: str, bodies: Sequence[Flexi
 
 def pieces_damping(bodies: Sequence[FlexibleBodyData]) -> tuple[FloatArray, FloatArray]:
     """The lowest frequencies (m,) [Hz] of bodies welded at their cuts, held at the reference of the first, and the damping ratios
-    φᵀDφ / 2ω of these modes.
-
-    In slow motions the pieces deform by their lowest shapes alone, whose own frequencies ω_p are high: a ratio ζ of these
-    dissipates like ζ ω/ω_p.
-    """
+    φᵀDφ / 2ω of these modes."""
     welded = Welded.of(bodies, poses_of(bodies)).in_modes(FREQUENCIES)
     omega = np.sqrt(np.maximum(np.diag(welded.K), 0.0))
     return omega / (2.0 * np.pi), np.diag(welded.D) / (2.0 * omega)
-
-
-def warn_of_damping(frequency: FloatArray, ratio: FloatArray, asked: FloatArray) -> None:
-    """Warn of the lowest mode of the pieces together that is damped otherwise than asked."""
-    off = np.flatnonzero(np.abs(ratio - asked) > DAMPED * asked)
-    if off.size:
-        f, found, wanted = (float(each[off[0]]) for each in (frequency, ratio, asked))
-        warnings.warn(
-            f"divide: damping: ratios are those of the modes of the pieces; all together have {found:.2g} at {f:.4g} Hz, not"
-            f" {wanted:.3g}: give a function of the frequency in Hz, lambda f: {wanted:.3g} * f / {f:.4g}, which damps the others"
-            " in proportion to their frequency",
-            PreprocessWarning,
-            stacklevel=4,
-        )
 
 
 CAUSES = {  # by the kind of cuts, of too soft and too stiff pieces, with the remedy

@@ -16,7 +16,7 @@ from flexmbs.flexible_body.divided import DividedBodyData
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.flexible_body.welds import welds
 from preprocess.body.build import How, Piece, Steps, body_of, check_options, model_of
-from preprocess.body.cut_accuracy import cut_errors, pieces_damping, warn_of_cuts, warn_of_damping
+from preprocess.body.cut_accuracy import cut_errors, pieces_damping, warn_of_cuts
 from preprocess.body.cut_patterns import cut_patterns
 from preprocess.body.cut_stiffening import missing_stiffness, warn_of_stiffness
 from preprocess.body.damping import Damping, damping_ratios
@@ -73,10 +73,8 @@ def reduce_divided(
     "rigid" holds the cut.
     method, stiffening, stress, inertia_loads, progress: of each piece, as in `reduce`; to the shapes of methods without them,
     as `FreeModes`, the static responses to loads at the cuts are added.
-    damping: of the modes of each piece, a ratio or a function of the frequency. In slow motions the pieces deform by shapes of
-    high frequency alone, so that a ratio damps the lowest modes of the part far less; "damping: pieces …" in the provenance has
-    their ratios, with a warning. A ratio ζ at the frequency f₁ [Hz] of the part is ``lambda f: ζ * f / f₁``, which damps its
-    other modes in proportion to their frequency.
+    damping: ratios of the modes of all pieces together, held at the reference: one, one per mode, or a function of the frequency,
+    as in `reduce`; "damping: pieces …" in the provenance has those of the lowest modes.
     estimate: estimate the errors of each piece, and compare all together with the whole part: static displacements under loads at
     the interfaces and the lowest frequencies, held at the reference ("accuracy: pieces …" in the provenance of the first piece),
     with a warning above 1 %; this factorizes the stiffness of the whole part.
@@ -99,12 +97,14 @@ def reduce_divided(
         {"stiffening": stiffening, "estimate": estimate, "inertia_loads": inertia_loads},
         {"progress": progress, "method": method, "name": name, "stress": stress},
     )
-    if isinstance(damping, Sequence) or np.ndim(damping):  # type: ignore[arg-type]
-        raise InputError("damping: the pieces have different modes; give one ratio or a function of the frequency")
     models = _models(pieces, material)
     plan = _plan(models, instance(interfaces, Mapping, "interfaces", "Rigid or Averaged by name"), reference)
     title = name or default_name(models[0]).partition(", piece ")[0]
-    every = {"damping": damping, "stiffening": stiffening, "stress": stress, "estimate": estimate, "inertia_loads": inertia_loads}
+    alone = len(plan) == 1
+    own_damping = damping if alone else 0.0
+    every = {
+        "damping": own_damping, "stiffening": stiffening, "stress": stress, "estimate": estimate, "inertia_loads": inertia_loads,
+    }  # fmt: skip
     own = [{"reference": each.reference, "name": f"{title}, piece {k}", "floating": k > 1} for k, each in enumerate(plan, 1)]
     hows = [
         How(method, None, None, prestress=None, cuts=_cuts_of(each.fe), **every, **its)  # type: ignore[arg-type]
@@ -118,20 +118,21 @@ def reduce_divided(
         statics = [_located(each.fe, InterfaceStatics, each.fe, own) for each, own in zip(plan, bound)]
         found = cut_patterns(whole.statics, whole.undivided, statics, _cuts(plan))
         known = [Piece(*pair) for pair in zip(statics, found)]
-    with warnings.catch_warnings():
-        if callable(damping):
-            warnings.filterwarnings("ignore", "damping: ratio", PreprocessWarning)  # of a piece, far above those of the part
-        bodies = [
-            _located(each.fe, body_of, each.fe, own, how, Steps(_within(progress, k, len(plan))), piece)
-            for k, (each, own, how, piece) in enumerate(zip(plan, bound, hows, known))
-        ]
+    bodies = [
+        _located(each.fe, body_of, each.fe, own, how, Steps(_within(progress, k, len(plan))), piece)
+        for k, (each, own, how, piece) in enumerate(zip(plan, bound, hows, known))
+    ]
     bodies = _marked(bodies, {cut: _digest_of(plan[i].fe, cut, cuts, known[i]) for i, _, cut in _cuts(plan)})
     if cuts == "rigid" and len(plan) > 1 and not estimate:
         message = "divide: rigid cuts make a part stiffer, how much is not estimated; use cuts='full', or omit estimate=False"
         warnings.warn(message, PreprocessWarning, stacklevel=3)
     facts: dict[str, str | float] = {}
-    if len(plan) > 1 and (callable(damping) or damping):
-        facts |= _damping_facts(damping, reference, bodies, dampers=any(each.fe.has_dampers for each in plan))
+    if not alone:
+        rows = DividedBodyData(title, tuple(bodies)).damping_rows(lambda f: damping_ratios(damping, f))
+        bodies = [dataclasses.replace(body, damping_rows=own) for body, own in zip(bodies, rows)]
+    if not alone and (len(rows[0]) or any(each.fe.has_dampers for each in plan)):
+        frequency, ratio = pieces_damping(bodies)
+        facts[f"damping: pieces, held at {reference}"] = ", ".join(f"{f:.6g} Hz {z:.3g}" for f, z in zip(frequency, ratio))
     if estimate and len(plan) > 1:
         facts |= whole.cut_facts(reference, bodies)
         if cuts == FULL and stiffening:
@@ -180,16 +181,6 @@ def _marked(bodies: Sequence[FlexibleBodyData], digests: Mapping[str, str]) -> l
         {name: dataclasses.replace(frame, cut=digests.get(name, "")) for name, frame in body.frames.items()} for body in bodies
     ]
     return [dataclasses.replace(body, frames=frames) for body, frames in zip(bodies, marked)]
-
-
-def _damping_facts(
-    damping: Damping, reference: str, bodies: Sequence[FlexibleBodyData], *, dampers: bool
-) -> dict[str, str | float]:
-    """Damping ratios of the pieces together; a warning where they are not those asked for, nor have dampers a share in them."""
-    frequency, ratio = pieces_damping(bodies)
-    if not dampers:
-        warn_of_damping(frequency, ratio, damping_ratios(damping, frequency))
-    return {f"damping: pieces, held at {reference}": ", ".join(f"{f:.6g} Hz {z:.3g}" for f, z in zip(frequency, ratio))}
 
 
 class _Whole:

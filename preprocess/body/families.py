@@ -95,6 +95,7 @@ def transformed(body: FlexibleBodyData, T: FloatArray) -> FlexibleBodyData:
             {name: both(K0) for name, K0 in geometric.frames.items()},
         ),
         stress=None if stress is None else dataclasses.replace(stress, modes=np.asarray(stress.modes @ T)),
+        damping_rows=body.damping_rows @ T,
     )  # fmt: skip
 
 

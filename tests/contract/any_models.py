@@ -60,7 +60,7 @@ def registered() -> list[str]:
     return (
         [f"{family.section} {kind}" for family in FAMILIES for kind in family.kinds]
         + [f"table {each}" for each in INTERPOLATIONS]
-        + ["body divided", "body divided by full cuts"]
+        + ["body divided", "body divided by full cuts", "body damped over its pieces"]
     )
 
 
@@ -75,6 +75,7 @@ def contents(model: fm.Model) -> Counter[str]:
         found.update(f"table {part.interpolation}" for _, part in parts(item) if isinstance(part, fm.Table))
         if isinstance(getattr(item, "data", None), DividedBodyData):
             found["body divided"] += 1
+            found["body damped over its pieces"] += len(item.data.pieces[0].damping_rows) > 0
             found["body divided by full cuts"] += any(len(f.local) for piece in item.data.pieces for f in piece.frames.values())
         if isinstance(item, Joint):
             found.update(f"motions {motion.kind}" for motion in item.motions)

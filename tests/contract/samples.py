@@ -85,7 +85,8 @@ def flexible(name: str, rng: Random, nf: int = 3, *, stiffened: bool = False) ->
 
 def divided(body: fm.FlexibleBody, rng: Random) -> fm.FlexibleBody:
     """The body with a second piece of random shapes, welded at its frame "c", which is the first's "cut"; where that has three
-    shapes, half of them with a local displacement of the cut, which is the same in both states."""
+    shapes, half of them with a local displacement of the cut, which is the same in both states; half of all with damping of
+    both together."""
     other = flexible(body.name, rng, int(rng.integers(1, 4)))
     first, second = _renamed(body.data, "c", "cut"), _renamed(other.data, "a", "cut")
     if second.nf == 3 and rng.random() < 0.5:
@@ -94,6 +95,10 @@ def divided(body: fm.FlexibleBody, rng: Random) -> fm.FlexibleBody:
         there = np.linalg.lstsq(np.array([other.qf0, other.qf_dot0]), given, rcond=None)[0]
         first, second = (_with_local(data, row) for data, row in ((first, local), (second, there[None])))
     pieces = first, dataclasses.replace(second, frames={name: second.frames[name] for name in ("cut", "c")})
+    beside = rng.spawn(1)[0]
+    if beside.random() < 0.5:
+        m = int(beside.integers(1, 9))
+        pieces = tuple(dataclasses.replace(each, damping_rows=beside.normal(size=(m, each.nf))) for each in pieces)
     given = {key: (*getattr(body, key), *getattr(other, key)) for key in ("qf0", "qf_dot0")}
     return dataclasses.replace(body, data=DividedBodyData(body.name, pieces), **given)
 

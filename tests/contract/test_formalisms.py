@@ -29,6 +29,7 @@ def test_the_random_models_have_everything() -> None:
             shape, joints = compiled.topology, compiled.model.joints
             seen.update(f"{body.kind} body" for body in model.bodies.values())
             seen.update(["divided body"] * len(compiled.pieces))
+            seen.update(["damping of all pieces"] * len(compiled.system.pieces_damping.size))
             seen.update(["full cut"] * (len(compiled.model.couplings) - len(model.couplings)))
             seen.update(force.kind for force in model.forces.values())
             seen.update(f"{joints[name].kind} cut" for name in shape.cuts)
@@ -43,6 +44,6 @@ def test_the_random_models_have_everything() -> None:
     wanted -= {f"{kind} cut" for kind in ("fixed", "prismatic", "revolute", "screw")}
     # the reference takes forces of a state alone; friction of reactions is in the models of test_differential
     forces = {kind for kind, force in Force.kinds.items() if not issubclass(force, LoadedFriction | UserFriction)}
-    wanted |= {f"{kind} body" for kind in Body.kinds} | forces | {"divided body", "full cut"}
+    wanted |= {f"{kind} body" for kind in Body.kinds} | forces | {"divided body", "full cut", "damping of all pieces"}
     wanted |= {f"{what}: {each}" for what in ("reversed", "driven cut", "redundant") for each in (True, False)}
     assert wanted <= set(seen), sorted(wanted - set(seen))

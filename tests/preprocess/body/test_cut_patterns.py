@@ -273,9 +273,10 @@ def test_held_parts_are_refused() -> None:
 
 def test_other_modal_coordinates_keep_the_local_displacements() -> None:
     """A = pᵀΦ of q = T q' is A T."""
-    piece = pp.reduce_divided(models("channel of shells", 2), stress=None, **OPTIONS).pieces[0]
+    piece = pp.reduce_divided(models("channel of shells", 2), stress=None, damping=0.01, **OPTIONS).pieces[0]
     T = np.random.default_rng(3).normal(size=(piece.nf, piece.nf))
     assert np.array_equal(transformed(piece, T).frames["cut 1"].local, piece.frames["cut 1"].local @ T)
+    assert np.array_equal(transformed(piece, T).damping_rows, piece.damping_rows @ T)
 
 
 def columns(seed: int) -> pp.Mesh:
@@ -351,28 +352,6 @@ def test_averaged_cuts_of_other_meshes_do_not_fit() -> None:
     ]
     with pytest.raises(InputError, match="cut 1 is of different parts"):
         DividedBodyData("bar", (bodies[0].pieces[0], bodies[1].pieces[1]))
-
-
-def damped(damping: object) -> DividedBodyData:
-    pieces = pp.divide(pp.box_mesh((0.8, 0.02, 0.03), (16, 1, 1)), pieces=4)
-    return pp.reduce_divided(pieces, STEEL, damping=damping, stress=None, estimate=False, **OPTIONS)
-
-
-def test_ratios_of_pieces_are_not_those_of_the_part_and_a_function_is() -> None:
-    with pytest.warns(pp.PreprocessWarning, match=r"damping: .* all together have 0\.00\d+ at (\S+) Hz, not 0\.02") as caught:
-        few = damped(0.02)
-    f = float(re.search(r"at (\S+) Hz", str(caught[0].message))[1])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        body = damped(lambda frequency: 0.02 * frequency / f)
-    assert fm.linearize(cantilever(body)).modes.damping[0] == pytest.approx(0.02, rel=1e-3)
-    told = np.array(re.findall(r"(\S+) Hz (\S+?)(?:,|$)", few.provenance["damping: pieces, held at root"]), float)
-    modes = fm.linearize(cantilever(few)).modes
-    assert modes.frequency[: len(told)] == pytest.approx(told[:, 0], rel=1e-3)
-    assert modes.damping[: len(told)] == pytest.approx(told[:, 1], rel=1e-2)
-    model = fm.Model("m")
-    model.add(fm.FlexibleBody("bar", data=few, damping=0.02))
-    assert any("bodies.bar.damping: 0.02 is the ratio of the modes of each piece" in each for each in model.check().warnings)
 
 
 def test_rigid_cuts_without_an_estimate_warn() -> None:

@@ -138,7 +138,8 @@ def test_materials_by_element_set() -> None:
     [
         ({"reference": "mean axes"}, "reference: a divided body has its frame at an interface; give one of: root, tip"),
         ({"cuts": "half"}, "cuts: is 'half'; give one of: full, averaged, rigid"),
-        ({"damping": (0.1, 0.2)}, "damping: the pieces have different modes"),
+        ({"damping": (0.1, 0.2)}, "damping: 2 ratios for 38 modes; give one number, one per mode or a function of Hz"),
+        ({"damping": -0.1}, "damping: ratio -0.1 of mode 1; ratios must not be negative"),
         ({"interfaces": {"root": pp.Rigid("y0")}}, "interfaces.root: its nodes are in pieces 1, 2; an interface is in one piece"),
         ({"interfaces": {"root": pp.Rigid("cut 1")}}, "interfaces.root: its nodes are in pieces 1, 2"),
         ({"interfaces": {"root": pp.Rigid("x9")}}, "interfaces.root: the mesh has no set 'x9'"),
