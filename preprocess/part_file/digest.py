@@ -44,9 +44,16 @@ def program_digest() -> str:
     """Version of the program and SHA-256 of the sources of the preprocessor and of the flexible body."""
     root = Path(__file__).resolve().parents[2]
     digest = hashlib.sha256(flexmbs.__version__.encode())
-    for path in [*sorted((root / "preprocess").rglob("*.py")), *sorted((root / "flexmbs").glob("*.py"))]:
+    for path in program_sources(root):
         digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+def program_sources(root: Path) -> list[Path]:
+    """The sources on which a body depends, in the folder ``root``."""
+    shared = root / "flexmbs"
+    found = (root / "preprocess").rglob("*.py"), (shared / "flexible_body").glob("*.py"), shared.glob("*.py")
+    return [path for each in found for path in sorted(each)]
 
 
 def stored_digest(body: Path) -> str | None:

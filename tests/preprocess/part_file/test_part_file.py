@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from part_files import PART, bar
 
+import flexmbs
 import preprocess as pp
 from flexmbs.errors import InputError
 from preprocess.fe.connections import CONNECTIONS, Connection
@@ -18,6 +19,7 @@ from preprocess.fe.material import MATERIALS
 from preprocess.fe.section import Section
 from preprocess.fe.sections import SECTIONS
 from preprocess.part_file import read_part
+from preprocess.part_file.digest import program_sources
 from preprocess.reduction import REDUCTIONS, Reduction
 
 AT = (1.0, 2.0, 3.0)
@@ -290,3 +292,9 @@ def test_other_values_are_those_of_another_file(tmp_path: Path) -> None:
         part.changed({"lump": True})
     with pytest.raises(InputError, match=r"damping\.x: 'x' is not in 0\.01"):
         part.changed({"damping.x": 1.0})
+
+
+def test_bodies_depend_on_what_both_programs_share() -> None:
+    root = Path(flexmbs.__file__).parents[1]
+    names = {str(path.relative_to(root)) for path in program_sources(root)}
+    assert {"flexmbs/errors.py", "flexmbs/flexible_body/assembled.py", "preprocess/body/divided.py"} <= names
