@@ -179,7 +179,7 @@ def _write_unit(system: LinearSystem, name: str, path: Path, version: int) -> No
     facts["guid"] = hashlib.sha256(text.encode()).hexdigest()[:32]
     source = text + _rendered("fmi.c", facts)
     facts["variables"] = variables = _variables(system)
-    facts["output_places"] = [k + 2 for k, each in enumerate(variables) if each["causality"] == "output"]
+    facts["output_places"] = [k + 1 for k, each in enumerate(variables) if each["causality"] == "output"]
     facts["title"] = _attribute(facts["title"])
     with whole_file(path) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as unit:
         unit.writestr("modelDescription.xml", _rendered("description.xml", facts))

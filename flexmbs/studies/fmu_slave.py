@@ -3,7 +3,7 @@
 import io
 import json
 from copy import deepcopy
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,7 @@ class Unit:
             more = continuous | {"getter": lambda: self._begun}
             self.register_variable(real("time", causality=causality.independent, **more), nested=False)  # type: ignore[attr-defined]
         for name in self._options["inputs"]:
-            ends = {"getter": lambda name=name: self._given[name], "setter": lambda value, name=name: self._set(name, value)}
+            ends = {"getter": partial(self._given.__getitem__, name), "setter": partial(self._given.__setitem__, name)}
             self.register_variable(real(name, causality=causality.input, **continuous, **ends), nested=False)  # type: ignore[attr-defined]
         for name in self._options["outputs"]:
             ends = {"getter": lambda name=name: self.stepper.outputs[name], "initial": initial.calculated}
@@ -66,10 +66,6 @@ class Unit:
     def stepper(self) -> Stepper:
         """The run, made when it is needed first."""
         return Stepper(load(self._folder / MODEL), **self._options)
-
-    def _set(self, name: str, value: float) -> None:
-        self._given[name] = value
-        self.stepper.inputs[name] = value
 
     def setup_experiment(self, start_time: float, stop_time: float | None = None, tolerance: float | None = None) -> None:
         """The times of the importing program; runs begin at zero."""
@@ -93,6 +89,7 @@ class Unit:
             raise InputError(self._wrong)
         if abs(current_time - here) > AT * (1.0 + here):
             raise InputError(f"step from {current_time:g} s: the unit is at {here:g} s; start there, or put a state back")
+        self.stepper.inputs.update(self._given)  # here, since an exception of a setter is fatal
         self._begun = self.stepper.advance(current_time + step_size)
 
     def _get_fmu_state(self) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def pendulum() -> fm.Model:
 class Slave:
     """A unit in FMPy, with the calls of both versions."""
 
-    def __init__(self, file: Path, folder: Path) -> None:
+    def __init__(self, file: Path, folder: Path, names: tuple[str, ...] = ("motor", "angle", "rate")) -> None:
         description = fmpy.read_model_description(str(file))
         self.version = int(description.fmiVersion[0])
         place = fmpy.extract(str(file), str(folder / f"unpacked{self.version}"))
@@ -41,7 +41,8 @@ class Slave:
             modelIdentifier=description.coSimulation.modelIdentifier,
             instanceName="one",
         )
-        self.refs = {variable.name: variable.valueReference for variable in description.modelVariables}
+        refs = {variable.name: variable.valueReference for variable in description.modelVariables}
+        self.motor, self.angle, self.rate = (refs[name] for name in names)
         self.fmu.instantiate()
         if self.version == 2:
             self.fmu.setupExperiment(startTime=0.0)
@@ -49,12 +50,12 @@ class Slave:
         self.fmu.exitInitializationMode()
 
     def step(self, t: float, h: float, motor: float = 0.0) -> None:
-        (self.fmu.setReal if self.version == 2 else self.fmu.setFloat64)([self.refs["motor"]], [motor])
+        (self.fmu.setReal if self.version == 2 else self.fmu.setFloat64)([self.motor], [motor])
         self.fmu.doStep(t, h)
 
     def outputs(self) -> tuple[float, float]:
         get = self.fmu.getReal if self.version == 2 else self.fmu.getFloat64
-        angle, rate = get([self.refs["angle"], self.refs["rate"]])
+        angle, rate = get([self.angle, self.rate])
         return angle, rate
 
 
@@ -96,6 +97,35 @@ def test_with_inputs_it_is_the_stepper_bitwise(slave: Slave) -> None:
         assert slave.outputs() == (stepper.outputs["angle"], stepper.outputs["rate"])
 
 
+@pytest.mark.parametrize("plain", [False, True])
+def test_libcosim_runs_units_of_fmi_2_as_fmpy_does(plain: bool, tmp_path: Path) -> None:
+    """Another importer, with FMI Library: a coupled unit bitwise, a linearized one in plain C but for the rounding of its steps."""
+    execution, slaves, observers, manipulators = (
+        pytest.importorskip(f"libcosimpy.Cosim{each}") for each in ("Execution", "Slave", "Observer", "Manipulator")
+    )
+    file, names = tmp_path / "Pendulum.fmu", ("motor", "angle", "rate")
+    if plain:
+        ports = {key: list(PORTS[key].values()) for key in PORTS}
+        system = fm.linearize(pendulum(), at=fm.statics(pendulum()), **ports)
+        system.export(file, version=2)
+        names = (*system.inputs, *system.outputs)
+    else:
+        fm.export_fmu(pendulum(), file, step=1e-3, t_end=1.0, version=2, **PORTS)
+    other = Slave(file, tmp_path, names)
+    run = execution.CosimExecution.from_step_size(10_000_000)  # ns
+    unit = run.add_local_slave(slaves.CosimLocalSlave(fmu_path=str(file), instance_name="one"))
+    seen, given = observers.CosimObserver.create_last_value(), manipulators.CosimManipulator.create_override()
+    run.add_observer(seen)
+    run.add_manipulator(given)
+    refs = {each.name.decode(): each.reference for each in run.slave_variables(unit)}
+    motor, *read = (refs[name] for name in names)
+    for k, value in enumerate(np.random.default_rng(1).normal(size=30).tolist()):
+        given.slave_real_values(unit, [motor], [value])
+        assert run.step()
+        other.step(0.01 * k, 0.01, value)
+        assert np.abs(np.subtract(seen.last_real_values(unit, read), other.outputs())).max() <= (1e-15 if plain else 0.0)
+
+
 def test_states_are_put_back_and_serialized_bitwise(slave: Slave) -> None:
     for k in range(10):
         slave.step(0.01 * k, 0.01, 0.5)
@@ -128,6 +158,14 @@ def test_an_external_controller_converges_to_the_run_in_one_piece(unit: Path, tm
         slave.fmu.freeInstance()
     assert errors[0] / errors[1] == pytest.approx(2.0, abs=0.3)
     assert errors[1] / errors[2] == pytest.approx(2.0, abs=0.3)
+
+
+def test_inputs_that_are_no_numbers_stop_the_step_only(slave: Slave) -> None:
+    for value in (np.nan, np.inf):
+        with pytest.raises(Exception, match="DoStep failed"):
+            slave.step(0.0, 0.01, value)
+    slave.step(0.0, 0.01, 1.0)
+    assert slave.outputs()[1] != 0.0
 
 
 def test_steps_from_elsewhere_and_beyond_the_end_are_refused(slave: Slave) -> None:
