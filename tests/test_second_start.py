@@ -184,6 +184,28 @@ def test_times_that_stood_still_spare_the_hash(tmp_path: Path, monkeypatch) -> N
     assert (len(hashes), read.count) == (2, 1)
 
 
+def test_a_run_hashes_a_file_once(tmp_path: Path, monkeypatch) -> None:
+    """However young the file is; the next run sees what has changed, with the same size and times."""
+    path, hashes = tmp_path / "part.h5", []
+    body().save(path)
+    module = sys.modules[KeptBodies.__module__]
+    digest = module.hashlib.file_digest
+    monkeypatch.setattr(module.hashlib, "file_digest", lambda file, name: hashes.append(name) or digest(file, name))
+    model = fm.Model("two", gravity=(0, 0, 0))
+    for name in ("first", "second"):
+        model.add(fm.Prismatic(name, "ground", model.add(fm.FlexibleBody(f"{name} part", str(path))), axis="x", v0=1.0))
+    found = path.stat()
+    for mass, count in ((2.0, 2), (2.0, 1), (3.0, 2)):  # one more where the body is read
+        if mass != 2.0:
+            body(mass).save(tmp_path / "other.h5")
+            path.write_bytes((tmp_path / "other.h5").read_bytes())
+            os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns))
+        hashes.clear()
+        solution = fm.simulate(model, t_end=0.1, step=0.05)
+        assert solution.energy.kinetic[0] == pytest.approx(mass)
+        assert len(hashes) == count
+
+
 def test_kept_bodies_are_few_and_cannot_be_written_to(tmp_path: Path) -> None:
     kept, read = KeptBodies(bodies=2), Reader()
     for mass in (1.0, 2.0, 3.0):

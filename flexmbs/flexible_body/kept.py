@@ -2,13 +2,15 @@
 
 A model refers to files and holds no matrices: each check and each compilation reads them. The key of a body is the SHA-256 of
 its file, hashed before and after reading. Hashing is skipped if device, inode, size and both times of the file are those at the
-last hash and had not changed for a while before it, so that no write can have gone unnoticed. Threads share the cache: a body
+last hash and had not changed for a while before it, so that no write can have gone unnoticed; and within `reading_once`, as of
+one run, whose model is that of its files when they were first read. Threads share the cache: a body
 that several want is read once. Cached bodies share their arrays, which are read-only. The least recently used ones are dropped
 beyond a number and a size.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import os
@@ -16,6 +18,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from io import BufferedReader
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -29,6 +32,7 @@ Body: TypeAlias = FlexibleBodyData | DividedBodyData
 BODIES, BYTES = 32, 256 * 2**20
 STILL = 60.0  # s: longer than the resolution of file times
 Stamp = tuple[int, int, int, int, int]
+FIRST: ContextVar[dict[str, str] | None] = ContextVar("FIRST", default=None)  # digests of files within `reading_once`
 
 
 class _Seen(NamedTuple):
@@ -37,6 +41,17 @@ class _Seen(NamedTuple):
     stamp: Stamp
     digest: str
     settled: bool
+
+
+@contextlib.contextmanager
+def reading_once() -> Iterator[None]:
+    """Within the block files are taken to stay as they were when first read."""
+    token = FIRST.set({}) if FIRST.get() is None else None
+    try:
+        yield
+    finally:
+        if token is not None:
+            FIRST.reset(token)
 
 
 class KeptBodies:
@@ -76,7 +91,7 @@ class KeptBodies:
         """The body read anew, cached if the file had the same digest before and after."""
         data = read(path)
         size = sum(_size(array) for array in _arrays(data))
-        if before and size <= self.size and self._digest(path) == before:
+        if before and size <= self.size and self._digest(path, again=True) == before:
             for array in _arrays(data):
                 array.flags.writeable = False
             with self._lock:
@@ -91,14 +106,20 @@ class KeptBodies:
             self._data.clear()
             self._seen.clear()
 
-    def _digest(self, path: str | Path) -> str:
+    def _digest(self, path: str | Path, *, again: bool = False) -> str:
         """SHA-256 of the file, or "" if it cannot be read."""
+        first = FIRST.get()
         try:
             name = os.path.realpath(path)
+            if first is not None and name in first and not again:
+                return first[name]
             with open(name, "rb") as file:
-                return self._of_open(name, file)
+                digest = self._of_open(name, file)
         except (OSError, ValueError):
             return ""
+        if first is not None:
+            first[name] = digest
+        return digest
 
     def _of_open(self, name: str, file: BufferedReader) -> str:
         """The digest of an open file; opening it updates its times on network file systems."""

@@ -10,6 +10,7 @@ from flexmbs.diagnosis.rank import DEPENDENT, NEARLY, Pivots, Singular, pivots, 
 from flexmbs.diagnosis.singular_positions import passage_notes, passages
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import AssemblyWarning, InputError
+from flexmbs.flexible_body.kept import reading_once
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.initial.assembly import Assemble
 from flexmbs.initial.initial_state import InitialState, consistent_state, in_coordinates, initial_state
@@ -61,6 +62,7 @@ class Prepared(NamedTuple):
     seconds: float
 
 
+@reading_once()
 def prepared(
     model: Model, chosen: dict[str, Any], start: Start, events: tuple[Event, ...], progress: Progress | None
 ) -> Prepared:  # fmt: skip

@@ -11,6 +11,7 @@ from flexmbs.api.model import Model
 from flexmbs.api.solution import Solution
 from flexmbs.audit import audited, report_findings
 from flexmbs.errors import InputError, SolverError, shown
+from flexmbs.flexible_body.kept import reading_once
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.initial.assembly import Assemble
 from flexmbs.integrators import Integrator
@@ -129,7 +130,7 @@ def simulate(
     }  # fmt: skip
     if not isinstance(folder, RunFolder | None):
         raise InputError(f"folder: {shown(folder)} is no RunFolder; give fm.RunFolder(path)")
-    with folder.opened() if folder else contextlib.nullcontext() as place:
+    with reading_once(), folder.opened() if folder else contextlib.nullcontext() as place:
         ready = prepared(model, asked(model, given), Start(start, initial), checked_events(events), progress)
         begun = time.perf_counter()
         status, written = place.integrate(ready, progress) if place else ready.run.integrate(progress)
