@@ -88,7 +88,8 @@ def _parts(x: Any) -> tuple[float, float]:
 def _order(a: Any, b: Any) -> float:
     """The sign of a − b."""
     (v, d), (w, e) = _parts(a), _parts(b)
-    return v - w if abs(v - w) > SAME * max(abs(v), abs(w)) or d == e else d - e
+    same = v == w or abs(v - w) <= SAME * max(abs(v), abs(w)) < math.inf
+    return d - e if same and (d != e or v == w) else v - w
 
 
 def power(x: Any, y: Any) -> Dual:

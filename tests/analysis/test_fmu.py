@@ -99,7 +99,7 @@ def test_with_inputs_it_is_the_stepper_bitwise(slave: Slave) -> None:
 
 @pytest.mark.parametrize("plain", [False, True])
 def test_libcosim_runs_units_of_fmi_2_as_fmpy_does(plain: bool, tmp_path: Path) -> None:
-    """Another importer, with FMI Library: a coupled unit bitwise, a linearized one in plain C but for the rounding of its steps."""
+    """Another importer, with FMI Library: a coupled unit bitwise, a linearized one but for the rounding of its steps."""
     execution, slaves, observers, manipulators = (
         pytest.importorskip(f"libcosimpy.Cosim{each}") for each in ("Execution", "Slave", "Observer", "Manipulator")
     )

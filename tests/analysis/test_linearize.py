@@ -291,3 +291,18 @@ def test_controller_close_to_its_limit(upper: float) -> None:
     J = inertia + m * r**2
     expected = np.roots([J, kd, m * 9.81 * r * np.cos(0.4) + kp, ki])
     np.testing.assert_allclose(np.sort_complex(found), np.sort_complex(expected), rtol=1e-6)
+
+
+@pytest.mark.parametrize("lower", [-np.inf, -5.0])
+@pytest.mark.parametrize("upper", [np.inf, 7.0])
+@pytest.mark.parametrize("lag", [0.0, 0.05])
+def test_actuators_with_limits_and_without(lower: float, upper: float, lag: float) -> None:
+    """m ẍ = −k x − c ẋ + gain·w, lag ẇ = −w: the same slopes whichever side has no limit."""
+    model = fm.Model("slider", gravity=(0.0, 0.0, 0.0))
+    model.add(fm.RigidBody("body", mass=2.0, inertia=(0.02,) * 3))
+    model.add(fm.Prismatic("slide", "ground", "body", axis="x", q0=0.1))
+    law = fm.AffineActuator(0.0, gain=3.0, k=9.0, c=1.0, lag=lag, lower=lower, upper=upper)
+    model.add(fm.JointTorque("servo", "slide", law))
+    expected = np.array([[0.0, 1.0, 0.0], [-4.5, -0.5, 1.5], [0.0, 0.0, -20.0]])
+    n = 3 if lag else 2
+    np.testing.assert_allclose(fm.linearize(model).A, expected[:n, :n], rtol=1e-7, atol=1e-9)

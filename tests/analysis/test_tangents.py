@@ -66,6 +66,24 @@ def test_every_parameter_of_a_pendulum():
     assert (np.abs(found.gradient - by_complex_step()) < found.error + 1e-8).all()
 
 
+def test_differences_are_those_of_solved_equations():
+    """What Newton's method leaves in a run is divided by steps of differences: usually 3e-4 of the slopes."""
+    model = fm.Model("arm")
+    upper = model.add(fm.RigidBody("upper", mass=1.5, com=(0.2, 0, 0), inertia=(0.01, 0.05, 0.05), frames={"end": (0.4, 0, 0)}))
+    fore = model.add(fm.RigidBody("fore", mass=0.7, com=(0.15, 0.01, 0), inertia=(0.01, 0.02, 0.02)))
+    model.add(fm.Revolute("shoulder", model.ground, upper, axis="y", q0=0.2))
+    model.add(fm.Revolute("elbow", upper["end"], fore, axis="y", q0=-0.4))
+    turn = fm.SmoothStep(0.8, initial=0.2, start=0.05, duration=0.3)
+    model.add(fm.JointTorque("servo", "shoulder", fm.PID(kp=80.0, ki=30.0, kd=6.0, reference=turn)))
+    model.add(fm.JointTorque("pad", "elbow", fm.Maxwell(k=20.0, relaxation_time=0.1, k0=5.0, c0=0.1, x0=-0.3)))
+    named = ["bodies.fore.com.x", "bodies.upper.frames.end.position.x", "forces.pad.law.k", "gravity.z"]
+    differences, tangents = (
+        fm.sensitivities(model, named, "last joint elbow.0 velocity", t_end=0.25, step=1e-3, method=how).gradient[0]
+        for how in ("differences", "tangent")
+    )
+    np.testing.assert_allclose(differences, tangents, atol=3e-6 * np.abs(tangents).max())
+
+
 @pytest.mark.parametrize("method", ["tangent", "adjoint"])
 def test_outputs_that_are_round_off_refuse_nothing(method):
     """About an axis that is y but for rounding, in random axes of the ground."""

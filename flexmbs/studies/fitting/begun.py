@@ -1,6 +1,5 @@
 """Runs at their start, with other values of a parameter too: what derivatives of a run are made of."""
 
-import dataclasses
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -29,8 +28,7 @@ from flexmbs.integrators.stepper import integrate
 from flexmbs.signals.arguments import FloatArray
 from flexmbs.studies.fitting.along import STENCIL, Points
 from flexmbs.studies.fitting.runs import Runs, Values
-from flexmbs.studies.options import OF_INTEGRATOR, asked, chosen_integrator
-from flexmbs.studies.prepared import Prepared, Start, prepared
+from flexmbs.studies.prepared import Prepared
 from flexmbs.system.compile import Compiled
 from flexmbs.time_stepping.run import Run
 
@@ -40,7 +38,6 @@ BENT = 0.1  # change of the slope of a start from ± step to ± 2 step, over its
 STRAIGHT = 1e-4  # the same where it is small enough: the error of D₄ is about its square
 LITTLE = 1e-3  # of values over the size of a parameter: slopes below it count as that large
 LENGTH = 1e-6  # rad, m, and per second: values below it may be round-off
-NEWTON = 1e-13  # tolerance of Newton's method: what it leaves is divided by that step
 
 
 class Beginning(NamedTuple):
@@ -106,12 +103,7 @@ def difference(values: FloatArray, step: float) -> FloatArray:
 
 def begun(runs: Runs, values: Values) -> Begun:
     """The run with these values at its start, Newton's method with a small tolerance. Raises `InputError`."""
-    model = runs.model(values)
-    options = asked(model, runs.options)
-    method = chosen_integrator(options["integrator"], {key: options[key] for key in OF_INTEGRATOR})
-    if isinstance(method, GeneralizedAlpha):
-        method = dataclasses.replace(method, newton_tolerance=NEWTON)
-    ready = prepared(model, options | {"integrator": method} | dict.fromkeys(OF_INTEGRATOR), Start(), (), None)
+    ready = runs.solving().prepared(values)
     return Begun(ready, _beginning(ready))
 
 

@@ -86,7 +86,7 @@ def gradient(
     runs: Runs, scales: Mapping[str, float], *, accuracy: float, workers: int, at: Values | None = None
 ) -> Gradient:  # fmt: skip
     """Derivatives of the outputs at these values. Raises `InputError`, `SolverError` where the model itself does not run."""
-    base = {**runs.base, **(at or {})}
+    base, runs = {**runs.base, **(at or {})}, runs.solving()
     with RunThreads(workers) as pool:
         middle = runs(base)
         middle.course.require_smooth()

@@ -11,13 +11,14 @@ from flexmbs.api.model import Model
 from flexmbs.api.solution import Solution
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
+from flexmbs.integrators import GeneralizedAlpha
 from flexmbs.model.run import Run
 from flexmbs.report.contacts import KINDS, friction_of, states_of
 from flexmbs.signals.arguments import FloatArray
 from flexmbs.studies.fitting.arguments import read_number
-from flexmbs.studies.options import asked
+from flexmbs.studies.options import OF_INTEGRATOR, asked, chosen_integrator
 from flexmbs.studies.parameters import Build, made, number_of
-from flexmbs.studies.prepared import Start, prepared
+from flexmbs.studies.prepared import Prepared, Start, prepared
 from flexmbs.studies.simulate import simulate, unaudited
 from flexmbs.time_stepping.event import Event, checked_events
 from flexmbs.time_stepping.outcome import INTERRUPTED
@@ -26,7 +27,7 @@ Values = dict[str, float]
 Evaluate = Callable[[Solution], FloatArray]
 OPTIONS = ("formalism", "coordinates", "integrator", "stabilization", "step", "output_step", "rho_inf", "rtol", "atol", "t_end")
 TIGHT = {"rtol": 1e-9, "atol": 1e-11}  # of controlled steps, if the user states none
-
+NEWTON = 1e-13  # tolerance of Newton's method: what it leaves is divided by the steps of differences
 
 TIME_STEPPING = "moreau-jean"
 LEAST_OUTPUTS, MOST_OUTPUTS = 200, 100_000
@@ -74,7 +75,7 @@ class Result(NamedTuple):
 class Runs:
     """Runs of a model, or of those that a function builds, with options in common.
 
-    ``runs(values)``: outputs of the run with these values of the parameters.
+    ``runs(values)``: outputs of the run with these values of the parameters.  solved: whether equations are solved to round-off.
     """
 
     build: Build
@@ -82,6 +83,7 @@ class Runs:
     options: dict[str, Any]
     events: tuple[Event, ...]
     evaluate: Evaluate
+    solved: bool = False
 
     def model(self, values: Mapping[str, float]) -> Model:
         """The model with these values. Raises `InputError`."""
@@ -94,13 +96,26 @@ class Runs:
 
     def solution(self, values: Mapping[str, float], **options: Any) -> Solution:
         """The run with these values, and other options. Raises `InputError`, `SolverError`."""
-        model = self.model(values)
-        ready = prepared(model, asked(model, {**self.options, **options}), Start(), self.events, None)
+        ready = self.prepared(values, **options)
         begun = time.perf_counter()
         status, written = ready.run.integrate(None)
         if status == INTERRUPTED:
             raise KeyboardInterrupt
         return unaudited(ready, status, written, time.perf_counter() - begun)
+
+    def prepared(self, values: Mapping[str, float], **options: Any) -> Prepared:
+        """The run with these values, and other options, at its start. Raises `InputError`."""
+        model = self.model(values)
+        found = asked(model, {**self.options, **options})
+        method = chosen_integrator(found["integrator"], {key: found[key] for key in OF_INTEGRATOR})
+        if self.solved and isinstance(method, GeneralizedAlpha):
+            method = dataclasses.replace(method, newton_tolerance=min(NEWTON, method.newton_tolerance))
+        found |= {"integrator": method} | dict.fromkeys(OF_INTEGRATOR)
+        return prepared(model, found, Start(), self.events, None)
+
+    def solving(self) -> "Runs":
+        """The same runs, of equations that are solved to round-off."""
+        return dataclasses.replace(self, solved=True)
 
     def evaluating(self, evaluate: Evaluate) -> "Runs":
         """The same runs with other outputs."""
