@@ -57,10 +57,10 @@ def code_digest(function: Callable[..., Any]) -> str:
     return digest.hexdigest()
 
 
-def files_named(function: Callable[..., Any]) -> list[str]:
-    """Paths of the files with an ending that are there and that a function names, in a text or a path to which it refers."""
+def files_named(value: Any) -> list[str]:
+    """Paths of files with an ending that are there and that a value, also a function, names in a text or a path."""
     texts: set[str] = set()
-    _add(lambda _: None, function, {}, texts)
+    _add(lambda _: None, value, {}, texts)
     possible = (text for text in texts if len(text) < LONGEST and "\0" not in text and os.path.splitext(text)[1])
     return sorted(filter(os.path.isfile, possible))
 

@@ -76,7 +76,8 @@ class FunctionPart:
         return FunctionPart(self.build, {**self.values, **values})
 
     def digest(self) -> str:
-        files = {path: hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in files_named(self.build)}
+        named = files_named((self.build, dict(self.values)))
+        files = {path: hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in named}
         text = json.dumps([sources(), code_digest(self.build), dict(self.values), files], sort_keys=True, default=repr)
         return hashlib.sha256(text.encode()).hexdigest()
 

@@ -6,6 +6,8 @@ import signal
 import time
 from typing import Any
 
+import numpy as np
+
 import flexmbs as fm
 
 RUN = fm.Run(t_end=0.05, step=1e-3, output_step=0.01)
@@ -73,3 +75,23 @@ def growing(rails: int) -> fm.Model:
 def broken(solution: fm.Solution) -> float:
     """An output with an error of its own."""
     return None + 1.0  # type: ignore[operator]
+
+
+def bar(mass: float) -> fm.FlexibleBodyData:
+    """A flexible body with one mode."""
+    return fm.FlexibleBodyData.from_integrals(
+        "bar", mass=mass, first_moment=np.zeros(3), second_moment=0.1 * np.eye(3), S_bar=np.zeros((3, 1)),
+        xS=np.zeros((3, 3, 1)), SS=np.einsum("a,b,i,j->abij", *np.eye(3)[[2, 2]], [1.0], [0.5]), K_ff=[[100.0]],
+        frames={"a": fm.FlexibleFrame.at_node(np.zeros(3), np.zeros((3, 1)))},
+    )  # fmt: skip
+
+
+def rail(file: str) -> fm.Model:
+    """A flexible body that slides at 1 m/s."""
+    model = fm.Model("rail", gravity=(0, 0, 0), run=RUN)
+    model.add(fm.Prismatic("guide", model.ground, model.add(fm.FlexibleBody("bar", file)), axis="x", v0=1.0))
+    return model
+
+
+def kinetic(solution: fm.Solution) -> float:
+    return float(solution.energy.kinetic[-1])

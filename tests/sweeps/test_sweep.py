@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from swinging import RUN, SPEED, broken, growing, last_angle, nothing, pendulum, refusing
+from swinging import RUN, SPEED, bar, broken, growing, kinetic, last_angle, nothing, pendulum, rail, refusing
 
 import flexmbs as fm
 from flexmbs.studies.sweeps import sweep as module
@@ -247,6 +247,26 @@ def test_results_of_other_values_of_the_model_are_not_taken(tmp_path: pathlib.Pa
     sweep({"bodies.bob.mass": [1.0, 2.0]}, pendulum(), folder=tmp_path / "s")
     with pytest.raises(fm.InputError, match=r"parameters was \['bodies.bob.mass'\], is \['joints.hinge.q0'\]"):
         sweep({"joints.hinge.q0": ANGLES}, pendulum(mass=7.0), folder=tmp_path / "s", resume=True)
+
+
+@pytest.mark.parametrize("by", ["path of the model", "argument of a function", "argument of a part"])
+def test_cases_follow_the_content_of_files_that_they_name(by: str, tmp_path: pathlib.Path) -> None:
+    """Only the case of the changed file is run again, and has one row in the folder."""
+    files = [str(tmp_path / f"{name}.h5") for name in "ab"]
+    for file, mass in zip(files, (1.0, 2.0)):
+        bar(mass).save(file)
+    base, name = {
+        "path of the model": (rail(files[0]), "bodies.bar.file"), "argument of a function": (rail, "file"),
+        "argument of a part": (fm.ModelWithParts(rail(files[0]), {"a": fm.FlexibleBodyData.load}), "parts.a.path"),
+    }[by]  # fmt: skip
+    given: dict[str, Any] = {"model": base, "folder": tmp_path / "s", "outputs": {"energy": kinetic}}
+    first = sweep({name: files}, **given)
+    bar(5.0).save(files[1])
+    again = sweep({name: files}, resume=True, **given)
+    assert first.outputs["energy"] == pytest.approx([0.5, 1.0])
+    assert again.outputs["energy"] == pytest.approx([0.5, 2.5])
+    assert again.seconds[0] == first.seconds[0]
+    assert sorted(fm.SweepResult.load(tmp_path / "s").outputs["energy"]) == pytest.approx([0.5, 2.5])
 
 
 def test_cases_without_the_wanted_outputs_are_run_again(tmp_path: pathlib.Path) -> None:

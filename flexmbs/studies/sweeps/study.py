@@ -1,20 +1,27 @@
 """`Study`: what all cases of a sweep have in common, and the model of each."""
 
+import contextlib
 import copy
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from flexmbs.api.model import Model
+from flexmbs.errors import InputError
+from flexmbs.model.function_code import code_digest, functions_of
 from flexmbs.model.run import Run
 from flexmbs.studies.outputs import Wanted
 from flexmbs.studies.parameters import Build, changed, made
+from flexmbs.studies.parts import ModelWithParts
+
+Texts = tuple[tuple[str, str], ...]  # those among the values of a case, by parameter
 
 
 class Case(NamedTuple):
-    """Values by parameter, and the digest of them by which a case is known."""
+    """Values by parameter, and the digest by which a case is known: of them and of what they name."""
 
     inputs: dict[str, Any]
     digest: str
@@ -38,12 +45,37 @@ class Study:
         model.run = self.run or model.run
         return changed(model, of_run)
 
+    def content(self, texts: Texts) -> dict[str, str]:
+        """Digests of files, functions and parts that texts among the values of a case name: others make another case."""
+        found: dict[str, str] = {}
+        for _, text in texts:
+            if os.path.isfile(text):
+                with open(text, "rb") as file:
+                    found[text] = hashlib.file_digest(file, "sha256").hexdigest()
+        base = self.base
+        build, owns = (base.model, base.owns) if isinstance(base, ModelWithParts) else (base, lambda _: False)
+        own = {name: text for name, text in texts if owns(name)}
+        with contextlib.suppress(InputError):  # which the case itself tells
+            if isinstance(base, ModelWithParts) and own:
+                found |= {f"part {name}": part.digest() for name, part in base.changed_parts(own).items()}
+            if isinstance(build, Model):
+                other = replace(self, base=build).model({name: text for name, text in texts if name not in own})
+                before = dict(functions_of(build))
+                found |= {key: code_digest(each) for key, each in functions_of(other) if each is not before.get(key)}
+        return found
 
-def case_of(names: Sequence[str], values: Sequence[Any]) -> Case:
-    """The case of these values."""
+
+def case_of(names: Sequence[str], values: Sequence[Any], content: Callable[[Texts], dict[str, str]]) -> Case:
+    """The case of these values; ``content``: that of what texts among them name, `Study.content`."""
     inputs = dict(zip(names, values))
-    text = json.dumps([[name, _exact(inputs[name])] for name in sorted(inputs)])
+    texts = tuple((name, value) for name, value in inputs.items() if isinstance(value, str))
+    text = known_by(inputs) + (json.dumps(content(texts)) if texts else "")
     return Case(inputs, hashlib.sha256(text.encode()).hexdigest()[:32])
+
+
+def known_by(inputs: Mapping[str, Any]) -> str:
+    """The values of a case as a text."""
+    return json.dumps([[name, _exact(inputs[name])] for name in sorted(inputs)])
 
 
 def _exact(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import functools
 import hashlib
 import json
 import os
@@ -33,7 +34,7 @@ from flexmbs.studies.sweeps.folder import PARTS, RECORD, TABLE, SweepFolder
 from flexmbs.studies.sweeps.outputs import checked_outputs, described
 from flexmbs.studies.sweeps.ranges import Axis, Spread, Values, axis_of
 from flexmbs.studies.sweeps.schedule import Schedule
-from flexmbs.studies.sweeps.study import Case, Study, case_of
+from flexmbs.studies.sweeps.study import Case, Study, case_of, known_by
 from flexmbs.studies.sweeps.table import SweepResult, result_of
 from flexmbs.studies.sweeps.workers import made_workers
 from flexmbs.system.check import PASS
@@ -64,7 +65,8 @@ def sweep(
 
     Each case is the run that `simulate` makes of it, bitwise, with its audit. Cases that fail are rows of the table with their
     messages. In a ``folder`` what is done is never done again: after a kill, a power cut or a full disk ``resume`` runs the rest;
-    with another design or more values of the same parameters it runs those cases that are new.
+    with another design or more values of the same parameters it runs those cases that are new, and those whose values name a
+    file, a function or a part that has changed. What a function reads from other files is taken to stay.
 
     Parameters
     ----------
@@ -132,7 +134,8 @@ def sweep(
         raise InputError(f"run: {shown(run)} is no Run; give fm.Run(t_end=1.0)")
     axes = _axes(parameters, outputs)
     study = Study(_base(model), checked_outputs(outputs), run, keep)
-    cases = [case_of(list(axes), values) for values in _design(design).points(axes)]
+    content = functools.cache(study.content)
+    cases = [case_of(list(axes), values, content) for values in _design(design).points(axes)]
     _check_values(study, axes, cases[0])
     with contextlib.ExitStack() as stack:
         given = None if folder is None else file_path(folder, "folder")
@@ -151,7 +154,8 @@ def sweep(
         schedule = Schedule(place, study, pool, list(left.values()), good=good)
         schedule.run(Teller(progress, len(cases), len(cases) - len(left)).tell)
         there = place.records()
-        place.gather(there.values())
+        of_values = {known_by(case.inputs): case.digest for case in cases}
+        place.gather(each for each in there.values() if of_values.get(known_by(each.inputs), each.case) == each.case)
         result = result_of([there[case.digest] for case in cases], given)
         if given is not None:
             result.to_csv(given / TABLE)
