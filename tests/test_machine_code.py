@@ -2,6 +2,10 @@
 
 import contextlib
 import ctypes
+import itertools
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +13,7 @@ import pytest
 
 import flexmbs._jit as jit
 from flexmbs._jit import COMPILED, address, machine_code
-from flexmbs._jit.address import packed
+from flexmbs._jit.address import Entry, packed
 from flexmbs._jit.words import layout
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
@@ -100,3 +104,39 @@ def test_a_process_that_began_before_an_edit_keeps_nothing(
     assert (tmp_path / "0123" / "code").exists() is not edited
     with compiler.keeping(True) as kept:
         assert kept is not edited
+
+
+class Late:
+    """What two threads make at once, 0 and 1; the second one has it when the first has used its own."""
+
+    def __init__(self) -> None:
+        self.both, self.used, self.numbers = threading.Barrier(2), threading.Event(), itertools.count()
+
+    def make(self) -> int:
+        number = next(self.numbers)
+        self.both.wait(60.0)
+        if number:
+            self.used.wait(60.0)
+        return number
+
+    def taken(self, use: Callable[[], float]) -> list[float]:
+        """What the threads use."""
+        with ThreadPoolExecutor(2) as pool:
+            tasks = [pool.submit(lambda: (use(), self.used.set())[0]) for _ in range(2)]
+            return [task.result(60.0) for task in tasks]
+
+
+def test_threads_that_compile_a_kernel_at_once_run_the_same_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The code that a later one replaces would be freed while it runs, or while records hold its address."""
+    of_kernel, of_entry = Late(), Late()
+
+    def compiled(layouts: object) -> tuple[None, Callable[[int], int]]:
+        number = of_kernel.make()
+        return None, lambda at: number
+
+    kernel = packed(float)(sine_of_sum.__wrapped__)  # type: ignore[attr-defined]
+    monkeypatch.setattr(kernel, "_compile", compiled)
+    assert of_kernel.taken(lambda: kernel(np.zeros(2), 1.0)) == [0, 0]
+    monkeypatch.setattr(address, "_linked_code", lambda *given: machine_code.Code(of_entry.make(), None))
+    entry = Entry(sine_of_sum.__wrapped__, "of_test")  # type: ignore[attr-defined]
+    assert of_entry.taken(lambda: entry.address(np.zeros(2), np.zeros(2), np.zeros(2))) == [0, 0]

@@ -124,12 +124,15 @@ class Entry:
         return int(self._for(layout(one), layout(two), layout(three)).address) if _linked else 0
 
     def _for(self, *layouts: Any) -> Any:
-        if layouts not in self.compiled:
-            self.compiled[layouts] = _linked_code(
+        found = self.compiled.get(layouts)
+        if found is None:
+            found = _linked_code(
                 self.name, f"entry {self.lightly}", layouts, self.own,
                 lambda c: c.compiled_entry(self.name, self.function, layouts, self.lightly, self.own),
             )  # fmt: skip
-        return self.compiled[layouts]
+            # of threads that come at once all take the first code: the other, which nobody holds, is freed
+            found = self.compiled.setdefault(layouts, found)
+        return found
 
     def compile_ahead(self, one: Any, two: Any, three: Any) -> None:
         """Onto the disk, where no other process is about it."""
@@ -191,10 +194,11 @@ class PackedKernel:
             if isinstance(value, tuple) and any(isinstance(each, tuple) for each in value):  # a model or its scratch
                 remember(value)
         layouts = tuple(map(layout, given))
-        if layouts not in self.compiled:
-            self.compiled[layouts] = self._compile(layouts)
+        found = self.compiled.get(layouts)
+        if found is None:
+            found = self.compiled.setdefault(layouts, self._compile(layouts))  # as of `Entry`
         memory = words(given)
-        return self.compiled[layouts][1](memory.__array_interface__["data"][0])
+        return found[1](memory.__array_interface__["data"][0])
 
     def _compile(self, layouts: tuple[Any, ...]) -> tuple[Any, Any]:
         name = f"{self.__module__}.{self.__name__}".replace(".", "_")  # type: ignore[attr-defined]
