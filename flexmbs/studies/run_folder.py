@@ -311,18 +311,23 @@ def identity(ready: Prepared) -> dict[str, Any]:
     start = run.begun
     assert start is not None
     digest = hashlib.sha256(b"".join(array.tobytes() for array in (start.q, start.s, start.beta, start.z, start.contact)))
-    events = [f"{event.name}: {event.item} {event.direction} {event.value} {event.terminal}" for event in run.declared]
     return {
         "model": hashlib.sha256(model.to_toml(complete=False).encode()).hexdigest(),
         **{f"part of body '{name}'": data.digest for name, data in run.compiled.data.items()},
         **{f"function {place}": code_digest(function) for place, function in functions_of(model)},
         "start": digest.hexdigest(),
-        "options": {
-            "t_end": float(ready.chosen["t_end"]), "output_step": ready.chosen["output_step"],
-            "coordinates": ready.chosen["coordinates"], "events": events,
-            **_options("formalism", ready.form), **_options("integrator", ready.method),
-        },
+        "options": options_of(ready),
         "versions": versions(),
+    }
+
+
+def options_of(ready: Prepared) -> dict[str, Any]:
+    """All options of a run, functions by their code."""
+    chosen = ready.chosen
+    events = [f"{event.name}: {event.item} {event.direction} {event.value} {event.terminal}" for event in ready.run.declared]
+    return {
+        "t_end": float(chosen["t_end"]), "output_step": chosen["output_step"], "coordinates": chosen["coordinates"],
+        "events": events, **_options("formalism", ready.form), **_options("integrator", ready.method),
     }  # fmt: skip
 
 

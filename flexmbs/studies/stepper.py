@@ -34,6 +34,7 @@ from flexmbs.integrators.stepper import integrate
 from flexmbs.results.state import HasState
 from flexmbs.studies.options import asked
 from flexmbs.studies.prepared import Start, notes_of, prepared
+from flexmbs.studies.run_folder import options_of
 from flexmbs.studies.stepper_ports import (
     OF_INPUTS,
     OF_OUTPUTS,
@@ -54,6 +55,7 @@ from flexmbs.time_stepping.run_state import RunState, State
 
 CHANGED = "inputs.changed"  # in the state: inputs were set since the last step
 MODEL = "model"  # in the state: digests of the names of its coordinates and of its flexible bodies
+OPTIONS = "options"  # in the state: those of the run, as JSON
 BESIDE = 1e-12  # of a second or of the time: round-off of a time, and how far a run stands behind a jump of a drive at it
 
 
@@ -61,10 +63,10 @@ class Stepper:
     """A run of a model that is led step by step, for control loops, co-simulation and learning.
 
     ``state`` is everything that the future depends on, arrays by name: a run that it is given to goes on bitwise equal, also in
-    another process with the same model, options and versions. One of a model with other coordinates or flexible bodies is
-    refused. A step that fails leaves q, s and t of the one before; to go on from there, put back a state taken before. There is
-    no audit: see ``notes``, and judge model and steps by a run of `simulate`. A call of `step` or `advance` costs some
-    microseconds beside its steps.
+    another process with the same model, options and versions. One of other options, or of a model with other coordinates or
+    flexible bodies, is refused. A step that fails leaves q, s and t of the one before; to go on from there, put back a state
+    taken before. There is no audit: see ``notes``, and judge model and steps by a run of `simulate`. A call of `step` or
+    `advance` costs some microseconds beside its steps.
 
     Parameters
     ----------
@@ -126,6 +128,7 @@ class Stepper:
         self._integrate = integrate.bound(context, context, context)
         self._forces_jump = run.kernels.jump.bound(memory, context, context) if held else None
         self._whole, self._model = RunState(run), _identity(run.compiled)
+        self._options = np.array([json.dumps(options_of(self._ready))], np.bytes_)
         self._none = Trajectory(*(array[:0] for array in run.out))
         self.inputs = Inputs(units_of(model, given_inputs), places(held, run.compiled.force_states), run.state.z)
         values, evaluate = run.state_functions(state_functions(read))
@@ -187,14 +190,18 @@ class Stepper:
     @property
     def state(self) -> State:
         """Everything that the future depends on: copies of arrays by name, which `numpy.savez` stores."""
-        return self._whole.saved() | {CHANGED: np.array([self.inputs.changed]), MODEL: self._model.copy()}
+        return self._whole.saved() | {
+            CHANGED: np.array([self.inputs.changed]), MODEL: self._model.copy(), OPTIONS: self._options.copy(),
+        }  # fmt: skip
 
     @state.setter
     def state(self, state: State) -> None:
-        if not isinstance(state, Mapping) or not {CHANGED, MODEL} <= state.keys():
+        own = (CHANGED, MODEL, OPTIONS)
+        if not isinstance(state, Mapping) or not state.keys() >= set(own):
             raise InputError(f"state: {shown(state)} is no state of a stepper; give one that `Stepper.state` was")
         self._require_own(state[MODEL])
-        self._whole.restore({name: array for name, array in state.items() if name not in (CHANGED, MODEL)})
+        self._require_same(state[OPTIONS])
+        self._whole.restore({name: array for name, array in state.items() if name not in own})
         self.inputs.changed, self.outputs.old = bool(state[CHANGED][0]), True
 
     def _require_own(self, given: np.ndarray) -> None:
@@ -208,6 +215,16 @@ class Stepper:
         raise InputError(
             f"state: body '{compiled.whole_of(piece)}' was another reduction, its elastic coordinates are of other modes; give a "
             "state of this model"
+        )
+
+    def _require_same(self, given: np.ndarray) -> None:
+        """Raise `InputError` for other options, which would be those of the state from then on."""
+        if np.array_equal(given, self._options):
+            return
+        there, here = (dict(json.loads(options[0])) for options in (given, self._options))
+        key = next(key for key in (*here, *there) if here.get(key) != there.get(key))
+        raise InputError(
+            f"state: of a run with {key} = {there.get(key)}, this one has {here.get(key)}; take the options of that run here too"
         )
 
     def _begin(self) -> None:
