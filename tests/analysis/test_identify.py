@@ -1,11 +1,13 @@
 """Parameters from signals: exact data, noise, intervals, what cannot be determined, units and files."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import flexmbs as fm
+from flexmbs.studies.fitting import identify as identification
 from flexmbs.studies.fitting.measurements import factor, read_measured
 
 STIFFNESS, DAMPING, MASS = 50.0, 0.5, 2.0
@@ -113,6 +115,29 @@ def test_a_start_far_away_does_not_pass_as_a_result():
     except fm.SolverError:
         noise = math.inf
     assert noise > 10.0 * sigma
+
+
+def test_residuals_that_are_no_independent_noise_are_told():
+    """A minimum far from the measurements, a wrong model, a noise that is too small; white noise is not."""
+    noisy = displacement() + 1e-3 * np.random.default_rng(3).normal(size=len(T))
+    data = {f"{PLACE} [m]": (T, noisy)}
+    assert not fm.identify(oscillator(), START, data, step=2e-3, noise={PLACE: 1e-3}).notes
+    with pytest.warns(fm.ModelWarning, match="residuals of joint guide.0 position follow each other, correlation 0.8"):
+        fm.identify(oscillator(), {"forces.spring.k": 4000.0}, data, step=2e-3)
+    wrong = {f"{PLACE} [m]": (T, noisy + 5e-3 * np.sin(3.0 * T))}
+    with pytest.warns(fm.ModelWarning, match="follow each other"):
+        fm.identify(oscillator(), START, wrong, step=2e-3)
+    with pytest.warns(fm.ModelWarning, match=r"residuals of joint guide.0 position are 2\.\d* times the noise that was given"):
+        fm.identify(oscillator(), START, data, step=2e-3, noise={PLACE: 4e-4})
+
+
+def test_white_residuals_are_hardly_ever_doubted():
+    rng, doubted = np.random.default_rng(0), 0
+    for n in range(10, 1010):
+        fit = SimpleNamespace(parts=lambda values: {"x": values}, data=np.ones(n))
+        found = SimpleNamespace(residuals=0.3 * rng.normal(size=n))
+        doubted += bool(identification._doubts(fit, found, {"x": 0.3}))
+    assert doubted <= 2
 
 
 def test_a_file_with_other_units(tmp_path):

@@ -38,6 +38,8 @@ NOISY = 10.0  # times the noise of derivatives, below which singular values are 
 ACCURACY = 1e-4  # of the derivatives in the covariance
 CLOSE, EXACT = 0.05, 1e-6  # the step that is left, in standard deviations or in sizes of parameters
 SHARE = 0.1  # relative change of a parameter in such a combination, over the largest one, from which on it is named
+ROUGH = 1e-7  # of a channel: residuals below are round-off, or errors of tight steps
+UNLIKELY, CHANCE = 4.0, 3e-5  # standard deviations of chance, and its probability
 ALIKE = 0.99  # correlation from which on two parameters are hardly told apart
 ATTEMPTS = 3  # of a search, each from where the one before ended
 REFUSED = 1e3  # times the size of the residuals: what stands for a run that is not possible
@@ -104,7 +106,7 @@ def identify(
     Least squares of (measured − computed)/σ by `scipy.optimize.least_squares`. Noise σ that is not given is estimated for each
     channel from its own residuals. Derivatives are tangents (`sensitivities`) where the runs have them, else differences of runs.
     Intervals follow from the covariance σ²(JᵀJ)⁻¹ and Student's t: they hold for independent noise and a model that is
-    right. The run with the result is audited.
+    right; notes name channels whose residuals follow each other, or exceed a given noise. The run with the result is audited.
     Source: Seber and Wild, Nonlinear Regression (1989), sections 2.1 and 5.1.
 
     Parameters
@@ -313,6 +315,7 @@ def _identified(fit: Fit, known: dict[str, float], confidence: float) -> Identif
     values = fit.values(found.x)
     half = deviation * _quantile(confidence, None if known else len(fit.data) - len(fit.names))
     at = np.array(list(values.values()))
+    notes += _doubts(fit, found, known)
     notes += [f"{name} ends at its bound {values[name]:.6g}: its interval is not valid" for name in _at_bounds(fit, found.x)]
     if notes:
         warnings.warn("; ".join(notes), ModelWarning, stacklevel=3)
@@ -399,6 +402,27 @@ def _statistics(fit: Fit, found: Estimate, noise: Mapping[str, float]) -> tuple[
     scale = np.array([fit.scale[name] for name in fit.names])
     deviation = np.where(lost, np.inf, scale * np.sqrt(variance) / of.size)
     return deviation, correlation, notes
+
+
+def _doubts(fit: Fit, found: Estimate, known: Mapping[str, float]) -> list[str]:
+    """Channels whose residuals are not independent noise, or larger than the known one: their neighbours are as good as not
+    correlated, within 1/√n, and Σ r²/σ² is of χ² with n degrees of freedom."""
+    from scipy.stats import chi2
+
+    notes = []
+    for (name, r), data in zip(fit.parts(found.residuals).items(), fit.parts(fit.data).values()):
+        total = float(r @ r)
+        if total <= len(r) * (ROUGH * np.abs(data).max()) ** 2:
+            continue
+        alike = float(r[1:] @ r[:-1]) / total
+        if alike * np.sqrt(len(r)) > UNLIKELY:
+            notes.append(
+                f"residuals of {name} follow each other, correlation {alike:.2f}; intervals hold for independent noise: model, steps "
+                "or the start of the search may be wrong"
+            )
+        if known and total > known[name] ** 2 * chi2.isf(CHANCE, len(r)):
+            notes.append(f"residuals of {name} are {np.sqrt(total / len(r)) / known[name]:.3g} times the noise that was given")
+    return notes
 
 
 def _quantile(confidence: float, freedoms: int | None) -> float:
