@@ -417,8 +417,8 @@ def _doubts(fit: Fit, found: Estimate, known: Mapping[str, float]) -> list[str]:
         alike = float(r[1:] @ r[:-1]) / total
         if alike * np.sqrt(len(r)) > UNLIKELY:
             notes.append(
-                f"residuals of {name} follow each other, correlation {alike:.2f}; intervals hold for independent noise: model, steps "
-                "or the start of the search may be wrong"
+                f"residuals of {name} follow each other, correlation {alike:.2f}, and intervals hold for independent noise: "
+                "model, steps or the start of the search may be wrong"
             )
         if known and total > known[name] ** 2 * chi2.isf(CHANCE, len(r)):
             notes.append(f"residuals of {name} are {np.sqrt(total / len(r)) / known[name]:.3g} times the noise that was given")
