@@ -59,6 +59,19 @@ def test_an_optimum_at_a_bound_is_noted():
     assert list(found.to_dataframe().columns) == ["damping", SPEED]
 
 
+def test_a_start_without_slope_is_noted():
+    """1 − q² is largest in the middle: a search that begins there stays."""
+    model = fm.Model("rail", gravity=(0, 0, 0))
+    cart = model.add(fm.RigidBody("cart", mass=1.0, inertia=(0.1, 0.1, 0.1)))
+    guide = model.add(fm.Prismatic("guide", model.ground, cart, axis="x"))
+    model.add(fm.JointSpring("spring", guide, k=4.0))
+    start, run = {"joints.guide.q0": 0.0}, {"t_end": 0.1, "step": 1e-2, "bounds": {"joints.guide.q0": (-1.0, 1.0)}}
+    found = fm.optimize(model, start, lambda solution: 1.0 - solution.q[-1, 0] ** 2, **run)
+    assert "has no slope at the start, which may be no minimum" in found.notes[0]
+    found = fm.optimize(model, {"joints.guide.q0": 0.1}, lambda solution: 1.0 - solution.q[-1, 0] ** 2, **run)
+    assert found.values[0] == pytest.approx(1.0)
+
+
 def test_limits_that_cannot_be_kept_are_a_warning():
     with pytest.warns(fm.ModelWarning, match="is not within its limits"):
         found = fm.optimize(

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 METHODS = ("gradient", "global")
 TOLERANCE = 1e-9  # of the scaled objective of SLSQP
+FLAT = 1e-10  # relative derivatives of an objective that is stationary
 CLOSE = 1e-6  # violation of a limit, relative to the size of its output, that is none
 REFUSED = 1e6  # what stands for the outputs of a run that is not possible
 SEED = 1  # of differential evolution: the same search each time
@@ -292,6 +293,9 @@ def _optimum(
     ]
     values = search.values(x)
     ends = [f"{name} is at its bound {values[name]:.6g}" for name in _at_bounds(search, x)]
+    slope = search.slopes.get(x.tobytes())
+    if np.array_equal(x, search.start) and slope is not None and np.abs(slope[0]).max() <= FLAT:
+        ends.append(f"{wanted[0].name} has no slope at the start, which may be no minimum: begin elsewhere too")
     solution = search.runs.audited(values)
     rough = coarse(wanted, solution)
     doubts = ([message] if message.startswith("not") else []) + broken + rough
