@@ -7,8 +7,9 @@ a sample of a discrete controller. Theory: docs/theory.md, sections 39 and 44.
 
 import hashlib
 import json
+import threading
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
@@ -66,7 +67,7 @@ class Stepper:
     another process with the same model, options and versions. One of other options, or of a model with other coordinates or
     flexible bodies, is refused. A step that fails leaves q, s and t of the one before; to go on from there, put back a state
     taken before. There is no audit: see ``notes``, and judge model and steps by a run of `simulate`. A call of `step` or
-    `advance` costs some microseconds beside its steps.
+    `advance` costs some microseconds beside its steps. Threads may share a stepper: they go one after the other.
 
     Parameters
     ----------
@@ -120,6 +121,7 @@ class Stepper:
         read = named(outputs, "outputs", OF_OUTPUTS)
         self._ready = prepared(driven, chosen, Start(start, initial), (), None)
         self._run = run = self._ready.run
+        self._alone = threading.RLock()  # threads that share the stepper go one after the other
         # as memory views: items of arrays are ten times as slow
         self._clock = cast("memoryview[float]", run.context.clock.data)
         self._counts = run.context.counts.data
@@ -130,9 +132,9 @@ class Stepper:
         self._whole, self._model = RunState(run), _identity(run.compiled)
         self._options = np.array([json.dumps(options_of(self._ready))], np.bytes_)
         self._none = Trajectory(*(array[:0] for array in run.out))
-        self.inputs = Inputs(units_of(model, given_inputs), places(held, run.compiled.force_states), run.state.z)
+        self.inputs = Inputs(units_of(model, given_inputs), places(held, run.compiled.force_states), run.state.z, self._alone)
         values, evaluate = run.state_functions(state_functions(read))
-        self.outputs = Outputs(units_of(model, read), values, evaluate)
+        self.outputs = Outputs(units_of(model, read), values, evaluate, self._alone)
 
     @property
     def t(self) -> float:
@@ -147,26 +149,33 @@ class Stepper:
     @property
     def q(self) -> np.ndarray:
         """Positions (nq,) as of `Solution.q`, a copy."""
-        return self._run.state.q.copy()
+        with self._alone:
+            return self._run.state.q.copy()
 
     @property
     def s(self) -> np.ndarray:
         """Velocities (ns,), a copy."""
-        return self._run.state.s.copy()
+        with self._alone:
+            return self._run.state.s.copy()
 
     def step(self) -> float:
         """One accepted step. Returns the time (s) at its end.
 
         Raises `InputError` at ``t_end``, `SolverError` where no step is accepted, and exceptions of user functions.
         """
-        if not self._clock[TIME] < self._clock[END]:
-            raise InputError(f"step: the stepper is at its end, t_end = {self._clock[END]:g} s; give a longer one")
-        self._begin()
-        self._counts[PAUSED] = 1
-        return self._lead(self._clock[END], True)
+        with self._alone:
+            if not self._clock[TIME] < self._clock[END]:
+                raise InputError(f"step: the stepper is at its end, t_end = {self._clock[END]:g} s; give a longer one")
+            self._begin()
+            self._counts[PAUSED] = 1
+            return self._lead(self._clock[END], True)
 
     def advance(self, t: float) -> float:
         """Steps to the time ``t`` (s), at which the last one ends. Returns the time reached. Raises as `step`."""
+        with self._alone:
+            return self._advance(t)
+
+    def _advance(self, t: float) -> float:
         clock, corners = self._clock, self._run.context.corners
         if not (is_number(t) and clock[TIME] - BESIDE * (1.0 + clock[TIME]) <= t <= clock[END] * (1.0 + BESIDE)):
             raise InputError(f"advance: t = {shown(t)} is not within {clock[TIME]:g} … {clock[END]:g} s")
@@ -190,9 +199,10 @@ class Stepper:
     @property
     def state(self) -> State:
         """Everything that the future depends on: copies of arrays by name, which `numpy.savez` stores."""
-        return self._whole.saved() | {
-            CHANGED: np.array([self.inputs.changed]), MODEL: self._model.copy(), OPTIONS: self._options.copy(),
-        }  # fmt: skip
+        with self._alone:
+            return self._whole.saved() | {
+                CHANGED: np.array([self.inputs.changed]), MODEL: self._model.copy(), OPTIONS: self._options.copy(),
+            }  # fmt: skip
 
     @state.setter
     def state(self, state: State) -> None:
@@ -201,8 +211,12 @@ class Stepper:
             raise InputError(f"state: {shown(state)} is no state of a stepper; give one that `Stepper.state` was")
         self._require_own(state[MODEL])
         self._require_same(state[OPTIONS])
-        self._whole.restore({name: array for name, array in state.items() if name not in own})
-        self.inputs.changed, self.outputs.old = bool(state[CHANGED][0]), True
+        with self._alone:
+            self._whole.restore({name: array for name, array in state.items() if name not in own})
+            self.inputs.changed, self.outputs.old = bool(state[CHANGED][0]), True
+
+    def __reduce__(self) -> NoReturn:
+        raise InputError("stepper: is not copied; make another one of the same model and options, and give it this one's state")
 
     def _require_own(self, given: np.ndarray) -> None:
         """Raise `InputError` for the digests of another model; values of its parameters may be others."""

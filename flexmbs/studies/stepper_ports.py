@@ -3,6 +3,7 @@
 import copy
 import math
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from flexmbs.time_stepping.event import Event
 
 Port = tuple[str | int, ...]
 Ports = Mapping[str, Port] | Sequence[Port]
+Alone = AbstractContextManager[Any]  # within which one thread has the arrays of a run
 AXES = ("x", "y", "z")
 OF_FRAMES = {"force": "N", "torque": "N m", "position": "m"}
 OF_INPUTS = {"effort": "joint", "force": "frame", "torque": "frame"}
@@ -36,8 +38,8 @@ class Held(NamedTuple):
 class Inputs(MutableMapping[str, float]):
     """Inputs by name: ``inputs["motor"] = 3.0`` acts from the present time on. units: of each, N or N m."""
 
-    def __init__(self, units: Mapping[str, str], places: Mapping[str, int], z: np.ndarray) -> None:
-        self.units, self._places, self._z, self.changed = dict(units), dict(places), z, False
+    def __init__(self, units: Mapping[str, str], places: Mapping[str, int], z: np.ndarray, alone: Alone) -> None:
+        self.units, self._places, self._z, self._alone, self.changed = dict(units), dict(places), z, alone, False
 
     def __getitem__(self, name: str) -> float:
         return float(self._z[self._place(name)])
@@ -46,9 +48,10 @@ class Inputs(MutableMapping[str, float]):
         place = self._place(name)
         if not (is_number(value) and math.isfinite(value)):
             raise InputError(f"inputs.{name}: {shown(value)} is no finite number; give {self.units[name]}")
-        if self._z[place] != value:
-            self._z[place] = value
-            self.changed = True
+        with self._alone:
+            if self._z[place] != value:
+                self._z[place] = value
+                self.changed = True
 
     def __delitem__(self, name: str) -> None:
         raise InputError(f"inputs.{name}: cannot be removed; set it to 0")
@@ -71,17 +74,18 @@ class Inputs(MutableMapping[str, float]):
 class Outputs(Mapping[str, float]):
     """Outputs by name at the present state; all are evaluated when the first of them is read. units: m, rad, m/s or rad/s."""
 
-    def __init__(self, units: Mapping[str, str], values: np.ndarray, evaluate: Callable[[], None]) -> None:
+    def __init__(self, units: Mapping[str, str], values: np.ndarray, evaluate: Callable[[], None], alone: Alone) -> None:
         self.units, self._places = dict(units), {name: k for k, name in enumerate(units)}
-        self._values, self._evaluate, self.old = values, evaluate, True
+        self._values, self._evaluate, self._alone, self.old = values, evaluate, alone, True
 
     def __getitem__(self, name: str) -> float:
         if name not in self._places:
             raise InputError(f"outputs: no '{name}'; {close_names(str(name), self._places)}")
-        if self.old:
-            self._evaluate()
-            self.old = False
-        return float(self._values[self._places[name]])
+        with self._alone:
+            if self.old:
+                self._evaluate()
+                self.old = False
+            return float(self._values[self._places[name]])
 
     def __contains__(self, name: object) -> bool:
         return name in self._places

@@ -1,7 +1,10 @@
 """A run led step by step: the motion of `simulate`, inputs against laws of time, outputs against views, states put back."""
 
+import copy
 import dataclasses
 import math
+import pickle
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -253,6 +256,33 @@ def test_states_of_other_options_are_refused(change: dict[str, Any]) -> None:
     one.step()
     with pytest.raises(fm.InputError, match=r"state: of a run with (integrator.\w+|t_end) = .*, this one has "):
         other.state = one.state
+
+
+def test_threads_that_share_a_stepper_go_one_after_the_other() -> None:
+    """They had moved the same arrays at once; outputs of a state within a step are of no time."""
+    ports = {"inputs": {"u": ("effort", "hinge")}, "outputs": {"y": ("coordinate", "hinge")}}
+    one, shared = (fm.Stepper(bar(), t_end=T, step=1e-4, **ports) for _ in range(2))
+    known = [one.outputs["y"], *(one.outputs["y"] for _ in range(1000) if one.step())]
+    seen: set[float] = set()
+
+    def steps() -> None:
+        for _ in range(250):
+            shared.step()
+            seen.add(shared.outputs["y"])
+
+    with ThreadPoolExecutor(4) as pool:
+        for task in [pool.submit(steps) for _ in range(4)]:
+            task.result()
+    assert shared.t == one.t
+    assert np.array_equal(shared.q, one.q)
+    assert seen <= set(known)
+
+
+@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_stepper_is_not_copied(way: Any) -> None:
+    """A copy would have moved the same arrays."""
+    with pytest.raises(fm.InputError, match="stepper: is not copied; make another one"):
+        way(fm.Stepper(bar(), t_end=T, step=1e-3))
 
 
 def test_wrong_values_and_states() -> None:
