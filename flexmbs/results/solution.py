@@ -1,6 +1,7 @@
 """`SolutionData`: results of a run, with views by body, frame, joint, drive and coupling."""
 
 import dataclasses
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -337,6 +338,10 @@ class SolutionData:
         return {}
 
     @cached_property
+    def _scratches(self) -> dict[int, Work]:
+        return {}  # by thread
+
+    @cached_property
     def _motions(self) -> dict[int, FloatArray]:
         return {}
 
@@ -345,10 +350,6 @@ class SolutionData:
         if body not in self._stresses:
             self._stresses[body] = stress_view(self, body)
         return self._stresses[body]
-
-    @cached_property
-    def _scratch(self) -> Work:
-        return make_work(self.compiled.system)
 
     @cached_property
     def _contacts(self) -> FloatArray:
@@ -370,7 +371,11 @@ class SolutionData:
         out = self._motions.get(number)
         if out is None:
             out = np.zeros((len(self.t), 24))
-            frame_history(self.compiled.system, self._scratch, number, Motions(self.t, self.q, self.s, self.sd), out)
+            thread = threading.get_ident()
+            if thread not in self._scratches:
+                self._scratches[thread] = make_work(self.compiled.system)
+            motions = Motions(self.t, self.q, self.s, self.sd)
+            frame_history(self.compiled.system, self._scratches[thread], number, motions, out)
             if (len(self._motions) + 1) * out.nbytes <= KEPT_MOTIONS:
                 self._motions[number] = out
         out = out.copy()  # views are their owner's

@@ -1,0 +1,32 @@
+"""Threads that read one solution at once."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+import flexmbs as fm
+
+
+def chain(n: int) -> fm.Model:
+    """Links on hinges about x and y by turns."""
+    model = fm.Model("chain")
+    end = model.ground
+    for k in range(n):
+        inertia, frames = (0.01, 0.01, 0.01), {"end": (0, 0, -0.2)}
+        link = model.add(fm.RigidBody(f"link {k}", mass=1.0, com=(0, 0, -0.1), inertia=inertia, frames=frames))
+        model.add(fm.Revolute(f"hinge {k}", end, link, axis="xy"[k % 2], q0=0.3))
+        end = link["end"]
+    return model
+
+
+def test_frames_are_the_same_in_threads() -> None:
+    """They shared a workspace: of twelve frames four were wrong."""
+    names = [f"link {k}/end" for k in range(12)]
+    expected = fm.simulate(chain(12), t_end=1.0, step=1e-3)
+    for _ in range(3):
+        solution = fm.simulate(chain(12), t_end=1.0, step=1e-3)
+        with ThreadPoolExecutor(6) as pool:
+            found = list(pool.map(solution.frame, names))
+        for name, frame in zip(names, found):
+            np.testing.assert_array_equal(frame.position, expected.frame(name).position)
+            np.testing.assert_array_equal(frame.acceleration, expected.frame(name).acceleration)
