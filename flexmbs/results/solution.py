@@ -341,6 +341,10 @@ class SolutionData:
     def _scratches(self) -> dict[int, Work]:
         return {}  # by thread
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without workspaces, which hold addresses of their own arrays: those of a copy would be of the other's."""
+        return {name: value for name, value in self.__dict__.items() if name != "_scratches"}
+
     @cached_property
     def _motions(self) -> dict[int, FloatArray]:
         return {}

@@ -1,8 +1,13 @@
-"""Threads that read one solution at once."""
+"""Solutions that threads read at once, and copies of solutions."""
 
+import copy
+import gc
+import pickle
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pytest
 
 import flexmbs as fm
 
@@ -30,3 +35,19 @@ def test_frames_are_the_same_in_threads() -> None:
         for name, frame in zip(names, found):
             np.testing.assert_array_equal(frame.position, expected.frame(name).position)
             np.testing.assert_array_equal(frame.acceleration, expected.frame(name).acceleration)
+
+
+@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda solution: pickle.loads(pickle.dumps(solution))])
+def test_copies_stand_for_themselves(way: Callable[[fm.Solution], fm.Solution]) -> None:
+    """Also of a solution that has been read, and is gone: workspaces of deep copies pointed into its memory."""
+    expected, solution = (fm.simulate(chain(4), t_end=0.1, step=1e-3) for _ in range(2))
+    assert len(solution.frame("link 0").position)
+    made = way(solution)
+    del solution
+    gc.collect()
+    filled = [np.full(20_000, 7.0) for _ in range(200)]
+    for name in (f"link {k}/end" for k in range(4)):
+        np.testing.assert_array_equal(made.frame(name).position, expected.frame(name).position)
+    np.testing.assert_array_equal(made.joint("hinge 2").effort, expected.joint("hinge 2").effort)
+    np.testing.assert_array_equal(made.energy.balance, expected.energy.balance)
+    assert len(filled) == 200
