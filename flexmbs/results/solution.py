@@ -342,8 +342,8 @@ class SolutionData:
         return {}  # by thread
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without workspaces, which hold addresses of their own arrays: those of a copy would be of the other's."""
-        return {name: value for name, value in self.__dict__.items() if name != "_scratches"}
+        """Without what was derived: workspaces hold addresses of their own arrays, those of a copy would be of the other's."""
+        return {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
 
     @cached_property
     def _motions(self) -> dict[int, FloatArray]:
