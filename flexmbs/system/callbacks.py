@@ -62,6 +62,14 @@ class Callbacks:
         self.slow: dict[str, float] = {}  # seconds a call, where that is long
         self.recorded: dict[str, list[Recorded]] = {}  # some calls of each function of Python
 
+    def __deepcopy__(self, _: object) -> "Callbacks":
+        return self  # copies of records have the addresses of its functions too
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self.kept:
+            raise InputError("results of a model with user functions are not pickled; save them, solution.save('run.h5')")
+        return self.__dict__
+
     def address(
         self, name: str, function: Callable[..., Any], body: Callable[..., Any], n_in: int, n_out: int, spread: Any = None,
         *, given: int | None = None,

@@ -24,6 +24,10 @@ def chain(n: int) -> fm.Model:
     return model
 
 
+def hardening(t: float, x: float, v: float) -> float:
+    return -2.0 * x**3 - 0.1 * v
+
+
 def test_frames_are_the_same_in_threads() -> None:
     """They shared a workspace: of twelve frames four were wrong."""
     names = [f"link {k}/end" for k in range(12)]
@@ -51,3 +55,15 @@ def test_copies_stand_for_themselves(way: Callable[[fm.Solution], fm.Solution]) 
     np.testing.assert_array_equal(made.joint("hinge 2").effort, expected.joint("hinge 2").effort)
     np.testing.assert_array_equal(made.energy.balance, expected.energy.balance)
     assert len(filled) == 200
+
+
+def test_solutions_with_user_functions_are_copied_but_not_pickled() -> None:
+    """Copies call the functions of the original, which they keep alive."""
+    model = chain(2)
+    model.add(fm.JointTorque("hold", "hinge 0", hardening))
+    expected = fm.simulate(model, t_end=0.1, step=1e-3)
+    made = copy.deepcopy(fm.simulate(model, t_end=0.1, step=1e-3))
+    gc.collect()
+    np.testing.assert_array_equal(made.joint("hinge 0").effort, expected.joint("hinge 0").effort)
+    with pytest.raises(fm.InputError, match="results of a model with user functions are not pickled; save them"):
+        pickle.dumps(made)
