@@ -235,7 +235,10 @@ class Stepper:
         """Raise `InputError` for other options, which would be those of the state from then on."""
         if np.array_equal(given, self._options):
             return
-        there, here = (dict(json.loads(options[0])) for options in (given, self._options))
+        try:
+            there, here = (dict(json.loads(options[0])) for options in (given, self._options))
+        except (TypeError, ValueError, LookupError):
+            raise InputError(f"state: '{OPTIONS}' holds {shown(given)}; give one that `Stepper.state` was") from None
         key = next(key for key in (*here, *there) if here.get(key) != there.get(key))
         raise InputError(
             f"state: of a run with {key} = {there.get(key)}, this one has {here.get(key)}; take the options of that run here too"

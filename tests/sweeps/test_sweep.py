@@ -266,6 +266,11 @@ def test_cases_follow_the_content_of_files_that_they_name(by: str, tmp_path: pat
     assert first.outputs["energy"] == pytest.approx([0.5, 1.0])
     assert again.outputs["energy"] == pytest.approx([0.5, 2.5])
     assert again.seconds[0] == first.seconds[0]
+    both = {name: files, "run.integrator": ["generalized-alpha"]}
+    ordered = [
+        sweep(dict(pairs), **given | {"folder": tmp_path / "o"}, resume=True) for pairs in (both.items(), reversed(both.items()))
+    ]
+    assert ordered[0].seconds.tolist() == ordered[1].seconds.tolist()
     assert sorted(fm.SweepResult.load(tmp_path / "s").outputs["energy"]) == pytest.approx([0.5, 2.5])
 
 

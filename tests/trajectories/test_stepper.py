@@ -304,7 +304,13 @@ def test_wrong_values_and_states() -> None:
         with pytest.raises(fm.InputError, match=r"advance: t = .* is not within 0.01 … 0.12 s"):
             stepper.advance(t)  # type: ignore[arg-type]
     state = stepper.state
-    for wrong in (None, {}, {"inputs.changed": np.array([False])}, state | {"more": np.zeros(1)}):
+    for wrong in (
+        None,
+        {},
+        {"inputs.changed": np.array([False])},
+        state | {"more": np.zeros(1)},
+        state | {"options": np.zeros(1)},
+    ):
         with pytest.raises(fm.InputError, match="state: "):
             stepper.state = wrong  # type: ignore[assignment]
     with pytest.raises(fm.InputError, match=r"state: 'context.clock' has float64 \(3,\), this run float64"):

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from flexmbs.api.model import Model
@@ -49,9 +50,9 @@ class Study:
         """Digests of files, functions and parts that texts among the values of a case name: others make another case."""
         found: dict[str, str] = {}
         for _, text in texts:
-            if os.path.isfile(text):
-                with open(text, "rb") as file:
-                    found[text] = hashlib.file_digest(file, "sha256").hexdigest()
+            with contextlib.suppress(OSError):
+                if os.path.isfile(text):
+                    found[text] = hashlib.sha256(Path(text).read_bytes()).hexdigest()
         base = self.base
         build, owns = (base.model, base.owns) if isinstance(base, ModelWithParts) else (base, lambda _: False)
         own = {name: text for name, text in texts if owns(name)}
@@ -69,7 +70,7 @@ def case_of(names: Sequence[str], values: Sequence[Any], content: Callable[[Text
     """The case of these values; ``content``: that of what texts among them name, `Study.content`."""
     inputs = dict(zip(names, values))
     texts = tuple((name, value) for name, value in inputs.items() if isinstance(value, str))
-    text = known_by(inputs) + (json.dumps(content(texts)) if texts else "")
+    text = known_by(inputs) + (json.dumps(content(texts), sort_keys=True) if texts else "")
     return Case(inputs, hashlib.sha256(text.encode()).hexdigest()[:32])
 
 

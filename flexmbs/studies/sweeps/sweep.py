@@ -216,8 +216,9 @@ def _design(given: object) -> Design:
 
 def _check_values(study: Study, axes: Mapping[str, Axis], first: Case) -> None:
     """Raise `InputError` for parameters that do not exist and values that do not fit, all of them."""
-    build = study.base
+    build, of_parts = study.base, dict[str, Any]()
     if isinstance(build, ModelWithParts):
+        of_parts = {name: value for name, value in first.inputs.items() if build.owns(name)}  # a function may need them
         study, build = dataclasses.replace(study, base=build.unreduced()), build.model
     problems: dict[str, None] = {}
     try:
@@ -229,7 +230,7 @@ def _check_values(study: Study, axes: Mapping[str, Axis], first: Case) -> None:
             values: Values = axis.checked if isinstance(axis, Spread) else axis[:MOST_CHECKED]
             for value in dict.fromkeys(values):
                 try:
-                    study.model({name: value})
+                    study.model(of_parts | {name: value})
                 except InputError as error:
                     problems |= dict.fromkeys(error.problems)
     if problems:
