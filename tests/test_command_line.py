@@ -202,6 +202,16 @@ def test_the_example_of_every_kind_is_read(family: str, kind: str, tmp_path: Pat
     assert all(f"  {key} : " in keys(cls) for key in cls.field_names() if key != "name")
 
 
+def test_every_kind_of_the_package_is_listed() -> None:
+    def below(cls: type[Any]) -> list[type[Any]]:
+        return [each for child in type.__subclasses__(cls) for each in (child, *below(child))]
+
+    kinds = {each for each in below(Declaration) if vars(each).get("kind") and each.__module__.startswith("flexmbs.")}
+    listed = {cls for family in all_kinds().values() for cls in family.values()}
+    assert kinds - listed == set()
+    assert len(kinds) > 80
+
+
 def test_help_shows_whole_sentences(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in (("--help",), ("preprocess", "--help")):
         assert call(*arguments) == 0

@@ -157,7 +157,7 @@ def page(package: ModuleType, name: str) -> str:
 
 
 def write_kinds() -> None:
-    """The kinds of model files by family, with keys and examples."""
+    """The kinds of model and study files by family, with keys and examples."""
     lines = ["Kinds of items", "==============", "", "What ``flexmbs list KIND`` prints, for all kinds.", ""]
     for family, kinds in all_kinds().items():
         declared = {kind: cls for kind, cls in kinds.items() if isinstance(cls, type) and issubclass(cls, Declaration)}

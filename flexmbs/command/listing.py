@@ -53,6 +53,7 @@ def all_kinds() -> Families:
     from flexmbs.formalisms import FORMALISMS
     from flexmbs.integrators import INTEGRATORS
     from flexmbs.model.bodies import Body
+    from flexmbs.model.contact_laws import ContactLaw
     from flexmbs.model.contacts import Contact
     from flexmbs.model.control.controllers import PathController
     from flexmbs.model.control.paths import DeclaredPath
@@ -63,12 +64,13 @@ def all_kinds() -> Families:
     from flexmbs.model.laws import JointLaw, TimeLaw
     from flexmbs.model.motions import Motion
     from flexmbs.model.rotors import RotorInertia
+    from flexmbs.studies.sweeps.designs import Design
     from preprocess.reduction import REDUCTIONS
 
     declared: dict[str, Any] = {
         "bodies": Body, "joints": Joint, "motions": Motion, "forces": Force, "drives": Drive, "laws": TimeLaw,
-        "joint-laws": JointLaw, "couplings": Coupling, "contacts": Contact, "rotors": RotorInertia,
-        "controllers": PathController, "paths": DeclaredPath,
+        "joint-laws": JointLaw, "couplings": Coupling, "contacts": Contact, "contact-laws": ContactLaw,
+        "rotors": RotorInertia, "controllers": PathController, "paths": DeclaredPath, "designs": Design,
     }  # fmt: skip
     families: Families = {family: dict(base.kinds) for family, base in declared.items()}
     return families | {"formalisms": dict(FORMALISMS), "integrators": dict(INTEGRATORS), "reductions": dict(REDUCTIONS)}

@@ -13,6 +13,7 @@ from flexmbs.errors import InputError
 from flexmbs.initial.assembly import holonomic_rows
 from flexmbs.initial.initial_state import InitialState, settle
 from flexmbs.model.check import Report, declaration_report
+from flexmbs.model.check_topology import degree_of_freedom_lines
 from flexmbs.model.model import ModelData
 from flexmbs.system.compile import Compiled
 from flexmbs.system.topology import independent_loops
@@ -37,8 +38,8 @@ def check(model: ModelData) -> Report:
     except InputError as error:
         report.errors += error.problems
         return report
-    if found.planar:  # first: that of bodies in space is below zero for a plain four-bar linkage
-        report.sections["degrees of freedom"] = [found.planar, *report.sections["degrees of freedom"]]
+    if found.planar:  # of rigid bodies
+        report.sections["degrees of freedom"] = degree_of_freedom_lines(model, 0, found.planar)
     report.sections["constraints"] = found.constraints
     report.sections["system"] = found.lines
     report.warnings += found.warnings

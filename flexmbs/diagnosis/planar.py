@@ -8,6 +8,7 @@ from flexmbs.dynamics.work import make_work
 from flexmbs.initial.initial_state import InitialState
 from flexmbs.model.bodies import FlexibleBody, PointMass
 from flexmbs.model.frames import FrameRef
+from flexmbs.model.general_couplings import nonholonomic_couplings
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import rows_of
 
@@ -18,7 +19,8 @@ INDEPENDENT = 1e-6
 def planar_line(compiled: Compiled, start: InitialState) -> str:
     """The count f = 3n − b for planar motion, 2n_p − b for point masses only, else "".
 
-    b counts holonomic rows; nonholonomic ones reduce the velocity degrees of freedom only.
+    b counts holonomic rows of joints; nonholonomic ones reduce the velocity degrees of freedom only, drives and couplings are
+    named by themselves.
     """
     if plane_normal(compiled, start) is None:
         return ""
@@ -26,6 +28,8 @@ def planar_line(compiled: Compiled, start: InitialState) -> str:
     closing, velocity = _closing_rows(compiled, start)
     n, b = len(bodies), sum(3 - sum(motion.nv for motion in primary.motions) for primary in tree) + closing
     left = f", {3 * n - b - velocity} in velocity" if velocity else ""
+    if held := len(compiled.model.drives) + len(compiled.model.couplings) - len(nonholonomic_couplings(compiled.model.couplings)):
+        left += f", {3 * n - b - held} beside drives and couplings"
     if all(isinstance(body, PointMass) for body in bodies):
         return f"points in a plane: f = 2·{n} − {b - n} = {3 * n - b} (2n_p − b){left}"
     return f"planar motion: f = 3·{n} − {b} = {3 * n - b} (3n − b){left}"

@@ -98,18 +98,22 @@ def topology_warnings(model: "ModelData") -> Iterator[Problem]:
         yield Problem(("bodies",), f"not connected to the ground by joints: {shown}; they move freely, statics is impossible")
 
 
-def degree_of_freedom_lines(model: "ModelData", modes: int) -> list[str]:
-    """Degrees of freedom f = 6n − b, velocity degrees of freedom, drives, couplings, elastic coordinates, loops."""
+def degree_of_freedom_lines(model: "ModelData", modes: int, planar: str = "") -> list[str]:
+    """Degrees of freedom f = 6n − b, velocity degrees of freedom, drives, couplings, elastic coordinates, loops; first the count
+    of a planar mechanism, which states what drives and couplings leave: of bodies in space even a plain four-bar linkage has −2.
+    """
     n = len(model.bodies)
     held = Counter(ref.body for joint in model.joints.values() for ref in (joint.parent, joint.child))
     lone_points = [body for body in model.bodies.values() if body.kind == "point-mass" and not held[body.name]]
     b = sum(joint.position_rows for joint in model.joints.values()) + 3 * len(lone_points)
-    lines = [f"f = 6·{n} − {b} = {6 * n - b} rigid-body degrees of freedom (6n − b, redundant constraints not considered)"]
+    lines = [planar] if planar else []
+    f = _signed(6 * n - b)
+    lines.append(f"f = 6·{n} − {b} = {f} rigid-body degrees of freedom (6n − b, redundant constraints not considered)")
     if all(body.kind == "point-mass" for body in model.bodies.values()):
         held_back = sum(
             3 - _translations_of_child(joint) if joint.carries else joint.position_rows for joint in model.joints.values()
         )
-        lines.append(f"point masses only: f = 3·{n} − {held_back} = {3 * n - held_back} (3n − b)")
+        lines.append(f"point masses only: f = 3·{n} − {held_back} = {_signed(3 * n - held_back)} (3n − b)")
     if lone_points:
         lines.append(f"point masses without a joint have 3 translations: {', '.join(body.name for body in lone_points)}")
     own = len(nonholonomic_couplings(model.couplings))
@@ -118,15 +122,20 @@ def degree_of_freedom_lines(model: "ModelData", modes: int) -> list[str]:
         lines.append(
             f"κ = {kappa} nonholonomic equation{'' if kappa == 1 else 's'}: {6 * n - b - kappa} velocity degrees of freedom"
         )
+    left = 6 * n - b - len(model.drives)
     if model.drives:
-        lines.append(f"{len(model.drives)} prescribed by drives, {6 * n - b - len(model.drives)} remaining")
+        lines.append(f"{len(model.drives)} prescribed by drives" + (f", {_signed(left)} remaining" if not planar else ""))
     if m := len(model.couplings) - own:
-        left = 6 * n - b - len(model.drives) - m
-        lines.append(f"{m} equation{'' if m == 1 else 's'} of couplings, {left} remaining")
+        remaining = f", {_signed(left - m)} remaining" if not planar else ""
+        lines.append(f"{m} equation{'' if m == 1 else 's'} of couplings{remaining}")
     if modes:
         lines.append(f"{modes} elastic coordinate{'' if modes == 1 else 's'}")
     lines.append(_loops_line(model))
     return lines
+
+
+def _signed(count: int) -> str:
+    return f"−{-count}" if count < 0 else str(count)
 
 
 def _translations_of_child(joint: "Joint") -> int:

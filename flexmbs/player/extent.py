@@ -15,7 +15,7 @@ def extremes(points: FloatArray, room: float = 0.0) -> FloatArray:
     z, turn = 1.0 - 2.0 * k / DIRECTIONS, np.pi * (1.0 + np.sqrt(5.0)) * k
     r = np.sqrt(1.0 - z * z)
     directions = np.stack([r * np.cos(turn), r * np.sin(turn), z])
-    found = np.argmax(points @ directions, axis=0)
+    found = np.array([np.argmax(points @ direction) for direction in directions.T])
     if room == 0.0:
         return np.asarray(points[np.unique(found)])
     return np.asarray(points[found] + room * directions.T)

@@ -152,7 +152,7 @@ def _model(solution: SolutionData) -> dict[str, Any]:
     modes = sum(data.nf for data in compiled.data.values())
     table = tomllib.loads(solution.model_text)
     bodies, quiet = solution.model.bodies.items(), quiet_below(solution)
-    lines = [*_planar(solution), *degree_of_freedom_lines(solution.model, modes), *_dependent(solution, modes)]
+    lines = [*degree_of_freedom_lines(solution.model, modes, _planar(solution)), *_dependent(solution, modes)]
     return {
         "bodies": [(name, body.kind, mass_of(solution, name), _frames(solution, name)) for name, body in bodies],
         "joints": [_joint_row(solution, name, quiet) for name in solution.joints],
@@ -163,21 +163,20 @@ def _model(solution: SolutionData) -> dict[str, Any]:
         ],
         "drives": [(name, _motion_kind(item), item["joint"]) for name, item in table.get("drives", {}).items()],
         "couplings": [(name, item.kind, item.equation) for name, item in solution.model.couplings.items()],
-        "degrees_of_freedom": [line.replace("= -", "= −") for line in lines],
+        "degrees_of_freedom": lines,
         "tree": str(topology(solution.model, compiled.topology.coordinates)),
         "calm": bool(solution.run.impacts),
         "limit": ROWS_LISTED,
     }
 
 
-def _planar(solution: SolutionData) -> list[str]:
-    """The count of a planar mechanism, at the first output."""
+def _planar(solution: SolutionData) -> str:
+    """The count of a planar mechanism, at the first output, or ""."""
     compiled, q, s = solution.compiled, solution.q[0], solution.s[0]
     beta = path_coordinates(compiled, solution.trajectory)[0]
     work = make_work(compiled.system, beta)
     terms(compiled.system, work, float(solution.t[0]), q, s)
-    line = planar_line(compiled, InitialState(q, s, beta, motion=work.motion))
-    return [line] if line else []
+    return planar_line(compiled, InitialState(q, s, beta, motion=work.motion))
 
 
 def _dependent(solution: SolutionData, modes: int) -> list[str]:

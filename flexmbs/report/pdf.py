@@ -139,7 +139,7 @@ class _Document:
         ]
         self._rows("llw", (), rows, len(rows))
         self._notes(f"Event {event['name']} at t = {number(event['t'], 6)} s" for event in numbers["events"][:ROWS_LISTED])
-        self._notes([*numbers["notes"], *(f"Assembly: {line}" for line in numbers["moved"])])
+        self._notes(numbers["notes"])
 
     def _model(self) -> None:
         model = self.shown.model

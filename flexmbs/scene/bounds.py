@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 INSTANTS = 40
+SURROUNDINGS = 3.0  # of the size: how far what stands on the ground belongs to the picture
 
 
 class Bounds(NamedTuple):
@@ -45,9 +47,11 @@ def size_of(solution: SolutionData, points: dict[str, FloatArray]) -> float:
     return float(np.linalg.norm(np.ptp(everything[0], axis=0))) or float(np.linalg.norm(np.ptp(flat, axis=0))) or 1.0
 
 
-def bounds(solution: SolutionData, points: dict[str, FloatArray], size: float) -> Bounds:
-    """Of points (n, 3) of the bodies in their axes, and the origin, of a model of a size (m)."""
-    flat = _with_origin(solution, points).reshape(-1, 3)
+def bounds(solution: SolutionData, points: dict[str, FloatArray], size: float, fixed: Sequence[FloatArray] = ()) -> Bounds:
+    """Of points (n, 3) of the bodies in their axes, of clouds (n, 3) on the ground that are not far larger than the model, and
+    of the origin, of a model of a size (m)."""
+    near = [cloud for cloud in fixed if np.abs(cloud).max() <= SURROUNDINGS * size]
+    flat = np.concatenate([_with_origin(solution, points).reshape(-1, 3), *near])
     gravity = np.asarray(solution.model.gravity, float)
     pull = float(np.linalg.norm(gravity))
     up = -gravity / pull if pull > 0.0 else np.array([0.0, 0.0, 1.0])

@@ -17,6 +17,7 @@ from flexmbs.flexible_body.divided import in_one_piece
 from flexmbs.model.frames import GROUND, FrameRef
 from flexmbs.player.arrays import Buffer
 from flexmbs.player.body_scene import FORMAT, HasSurface, Show, body_scene, mark_tables
+from flexmbs.player.extent import extremes
 from flexmbs.player.fields import Field, Mark, stored_fields
 from flexmbs.player.modes import MOST as MODES
 from flexmbs.player.solids import Solid, require_solids
@@ -103,7 +104,7 @@ class _Writer:
         bodies = [self._body(name, factors.get(name, {}) | arrays.get(name, {}), size) for name in self.names]
         for body in bodies:
             points[body["name"]] = np.vstack([points[body["name"]], *map(extent_of, body["shapes"])])
-        box = bounds(self.shown, points, size)
+        box = bounds(self.shown, points, size, self._extremes(GROUND))
         spacing = float(t[1] - t[0]) if len(t) > 1 else 0.0
         rates = {name: float(np.linalg.norm(view.angular_velocity, axis=1).max()) for name, view in self.motion.items()}
         arrows, touches = (self._arrows(), self._touches()) if self.extras.forces else ([], [])
@@ -172,10 +173,13 @@ class _Writer:
             if name in factors:
                 shape = self.shown.shape(name)
                 assert shape is not None
-                places = np.vstack([places, shape.surface.nodes[np.unique(shape.surface.triangles)][::7]])
-            own = [np.asarray(solid.vertices)[::5] for solid in self.solids if solid.body == name]
-            found[name] = np.vstack([np.zeros((1, 3)), places, *own])
+                places = np.vstack([places, extremes(shape.surface.nodes[np.unique(shape.surface.triangles)])])
+            found[name] = np.vstack([np.zeros((1, 3)), places, *self._extremes(name)])
         return found
+
+    def _extremes(self, body: str) -> list[FloatArray]:
+        """The outermost points of the solids on a body or the ground."""
+        return [extremes(np.asarray(solid.vertices, float)) for solid in self.solids if solid.body == body]
 
     def _places(self, body: str) -> FloatArray:
         """Undeformed positions (n, 3) of the frames in use."""

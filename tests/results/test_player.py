@@ -19,6 +19,7 @@ from flexmbs.player.arrays import Buffer, read
 from flexmbs.player.decomposition import decomposed
 from flexmbs.player.markup import HERE, player_code, scene_text
 from flexmbs.player.plots import plots
+from flexmbs.player.solids import Solid
 from flexmbs.player.surface import MOST_TRIANGLES, coarse
 from flexmbs.report.curves import joints
 from flexmbs.report.page import page
@@ -27,7 +28,7 @@ from flexmbs.results.summary import summary
 from flexmbs.scene.bounds import bounds, size_of
 from flexmbs.scene.instants import MOST, sampled, turn_note
 from flexmbs.scene.joint_marks import axes_of
-from flexmbs.scene.scene import scene
+from flexmbs.scene.scene import Extras, scene
 
 NASTY = "</script><img src=x onerror=alert(1)>"
 
@@ -307,6 +308,19 @@ def test_bounds_hold_the_motion_and_point_up() -> None:
     assert box.ground < tip[:, 2].min()
     assert abs(box.view @ [0.0, 1.0, 0.0]) > 0.5  # onto the plane of motion
     assert len(box.extremes) <= 60
+
+
+def test_the_picture_holds_every_corner_of_solids() -> None:
+    """Of boxes on bodies and on the ground; one far larger than the machine, as a hall, is not to make it small."""
+    corners = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
+    triangles = np.array([[0, 1, 3], [4, 6, 7]])
+    boxes = [("ground", 0.5 * corners), ("rod", 0.3 * corners), ("ground", 50.0 * corners)]
+    solids = [Solid(body, x, triangles) for body, x in boxes]
+    table = scene(fm.simulate(hanging(angle=0.2), t_end=0.02, step=0.01), Extras(solids=solids))
+    seen = np.array(table["extremes"])
+    assert all(np.abs(seen - corner).max(axis=1).min() < 1e-12 for corner in 0.5 * corners)
+    assert np.abs(seen).max() < 2.0
+    assert table["ground"] < -0.5
 
 
 def test_a_run_that_stopped_at_its_start_has_one_instant(tmp_path: Path) -> None:
