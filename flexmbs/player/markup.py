@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from flexmbs.page.html import Code
+from flexmbs.page.html import Code, powers
 
 HERE = Path(__file__).parent
 _IMPORT = re.compile(r'^import\s*\{[^}]*\}\s*from\s*"\./(\w+)\.js";\n', re.MULTILINE)
@@ -16,7 +16,9 @@ _EXPORT = re.compile(r"^export (?=const|class|function|async)", re.MULTILINE)
 
 
 def scene_text(table: dict[str, Any]) -> str:
-    """JSON inside an HTML page: no character ends the element or starts another."""
+    """JSON inside an HTML page: no character ends the element or starts another; notes have the numbers of the page."""
+    if "notes" in table:
+        table = table | {"notes": [powers(line) for line in table["notes"]]}
     text = json.dumps(table, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

@@ -77,9 +77,10 @@ def _lines(solution: SolutionData) -> list[str]:
 
 
 def pattern(solution: SolutionData) -> BlockSystem | None:
-    """M and G at the first output, by items where these are few; None for a system too large to draw or no outputs."""
+    """M and G at the first output, by items where these are few; None for a system too large to draw, without unknowns or without
+    outputs."""
     compiled, trajectory = solution.compiled, solution.trajectory
-    if len(solution.t) == 0 or int(compiled.system.layout[2]) + compiled.n_constraints > MOST_UNKNOWNS:
+    if len(solution.t) == 0 or not 0 < int(compiled.system.layout[2]) + compiled.n_constraints <= MOST_UNKNOWNS:
         return None
     work = make_work(compiled.system, path_coordinates(compiled, trajectory)[0])
     known = terms(compiled.system, work, float(solution.t[0]), solution.q[0], solution.s[0], trajectory.z[0])

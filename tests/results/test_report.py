@@ -35,6 +35,20 @@ def named_nastily() -> fm.Model:
     return model
 
 
+@pytest.mark.parametrize("driven", [False, True])
+def test_pages_of_models_without_any_coordinate(driven: bool, tmp_path: Path) -> None:
+    """All bodies are held, or all motion is given as rheonomic coordinates: no unknown and no equation is left."""
+    model = fm.Model("table", gravity=(0, 0, -9.81))
+    body = model.add(fm.RigidBody("body", mass=1.0, inertia=(1, 1, 1)))
+    model.add(fm.Revolute("turn", model.ground, body, axis="y") if driven else fm.Fixed("turn", model.ground, body))
+    if driven:
+        model.add(fm.Drive("motor", "turn", fm.Sine(1.0, frequency=1.0)))
+    solution = fm.simulate(model, t_end=0.1, step=0.01, coordinates="rheonomic" if driven else "joint")
+    assert solution.s.shape[1] == 0
+    solution.report(tmp_path / "out.html")
+    assert "0 velocities in" in (tmp_path / "out.html").read_text(encoding="utf-8")
+
+
 def test_page_is_one_file_and_escapes_names(tmp_path: Path) -> None:
     solution = fm.simulate(named_nastily(), t_end=0.05, step=0.01)
     solution.report(tmp_path / "out.html")
