@@ -146,8 +146,8 @@ class Solution(SolutionData):
         write_vtkhdf(self, path, instants=instants, solids=solids)
 
     def to_gltf(self, path: str | os.PathLike[str], *, instants: int | None = None, solids: "Sequence[Solid]" = ()) -> None:
-        """Write the moving bodies as a binary glTF file (.glb) with an animation, for other viewers. Arguments as of `to_vtkhdf`.
-        Raises InputError, MachineError."""
+        """Write the moving bodies as a glTF file with an animation, for other viewers: binary (.glb), or text where the name ends
+        with .gltf. Arguments as of `to_vtkhdf`. Raises InputError, MachineError."""
         from flexmbs.exports.gltf import write_gltf
 
         write_gltf(self, path, instants=instants, solids=solids)

@@ -1,4 +1,4 @@
-"""Moving bodies as a binary glTF file with an animation, for viewers, browsers, presentations and Blender.
+"""Moving bodies as a glTF file, binary or text, with an animation, for viewers, browsers, presentations and Blender.
 
 A node for each body, whose translation and rotation are animated; elastic displacements are morph targets with animated
 weights, few shapes for all modes (`flexmbs.player.decomposition`). Source: glTF 2.0 Specification, Khronos Group (2021).
@@ -6,6 +6,7 @@ weights, few shapes for all modes (`flexmbs.player.decomposition`). Source: glTF
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import struct
@@ -17,6 +18,7 @@ import numpy as np
 from flexmbs.algebra.so3 import euler_parameters
 from flexmbs.exports.moving_surfaces import MovingSurface, chosen_outputs, moving_surfaces
 from flexmbs.files.output import whole_file
+from flexmbs.files.paths import file_path
 from flexmbs.flexible_body.parts import FloatArray
 from flexmbs.page.style import PALETTE
 from flexmbs.player.decomposition import decomposed
@@ -33,7 +35,8 @@ VERTICES, INDICES = 34962, 34963  # targets of its buffer views
 def write_gltf(
     solution: SolutionData, path: str | os.PathLike[str], *, instants: int | None = None, solids: Sequence[Solid] = ()
 ) -> None:
-    """Write a binary glTF file (.glb) of all bodies with their motion at ``instants`` equally spaced outputs (all: None).
+    """Write a glTF file of all bodies with their motion at ``instants`` equally spaced outputs (all: None): text with the arrays
+    inside if the name ends with .gltf, else binary (.glb).
 
     Elastic displacements are exact to 0.1 % of the largest. The direction against gravity, or z without gravity, points upwards
     (y of glTF). ``solids``: shapes of bodies.  Raises `InputError`, `MachineError`.
@@ -42,8 +45,10 @@ def write_gltf(
     writer = _Writer(solution.t[pick] - solution.t[0])
     for k, surface in enumerate(moving_surfaces(solution, solids)):
         writer.add(surface, pick, PALETTE[k % len(PALETTE)])
+    table = writer.table(_upwards(np.asarray(solution.model.gravity, float)), solution.model.name)
+    content = _text(table, writer.bytes) if file_path(path).suffix.lower() == ".gltf" else _binary(table, writer.bytes)
     with whole_file(path) as draft, open(draft, "wb") as file:
-        file.write(writer.content(_upwards(np.asarray(solution.model.gravity, float)), solution.model.name))
+        file.write(content)
 
 
 class _Writer:
@@ -85,8 +90,8 @@ class _Writer:
         self.tables["meshes"].append(mesh)
         self.tables["nodes"].append(node)
 
-    def content(self, up: list[float], name: str) -> bytes:
-        """The whole file: header, JSON, binary part."""
+    def table(self, up: list[float], name: str) -> dict[str, Any]:
+        """The JSON part."""
         animation = {"name": name, "samplers": self.tables.pop("samplers"), "channels": self.tables.pop("channels")}
         root = {"name": name, "rotation": up, "children": list(range(len(self.tables["nodes"])))}
         self.tables["nodes"].append(root)
@@ -96,10 +101,7 @@ class _Writer:
         }  # fmt: skip
         if animation["channels"]:
             table["animations"] = [animation]
-        text = json.dumps(table, separators=(",", ":"), allow_nan=False).encode()
-        text += b" " * (-len(text) % 4)
-        chunks = struct.pack("<II", len(text), 0x4E4F534A) + text + struct.pack("<II", len(self.bytes), 0x004E4942) + self.bytes
-        return struct.pack("<III", 0x46546C67, 2, 12 + len(chunks)) + chunks
+        return table
 
     def _array(self, values: np.ndarray, kind: str, *, limits: bool = False, target: int | None = None) -> int:
         """Number of a new accessor of rows of floats or unsigned integers."""
@@ -119,6 +121,20 @@ class _Writer:
         if self.moves:
             self.tables["samplers"].append({"input": self.time, "output": values, "interpolation": "LINEAR"})
             self.tables["channels"].append({"sampler": len(self.tables["samplers"]) - 1, "target": {"node": node, "path": path}})
+
+
+def _text(table: dict[str, Any], arrays: bytearray) -> bytes:
+    """JSON, the arrays as an address that contains them."""
+    table["buffers"][0]["uri"] = "data:application/octet-stream;base64," + base64.b64encode(arrays).decode()
+    return json.dumps(table, separators=(",", ":"), allow_nan=False).encode()
+
+
+def _binary(table: dict[str, Any], arrays: bytearray) -> bytes:
+    """Header, JSON, arrays."""
+    text = json.dumps(table, separators=(",", ":"), allow_nan=False).encode()
+    text += b" " * (-len(text) % 4)
+    chunks = struct.pack("<II", len(text), 0x4E4F534A) + text + struct.pack("<II", len(arrays), 0x004E4942) + arrays
+    return struct.pack("<III", 0x46546C67, 2, 12 + len(chunks)) + chunks
 
 
 def _shapes(surface: MovingSurface, pick: np.ndarray) -> tuple[FloatArray, FloatArray]:

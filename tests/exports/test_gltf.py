@@ -65,6 +65,15 @@ def test_bodies_are_where_the_solution_has_them(solution, tmp_path: Path) -> Non
     np.testing.assert_allclose(up, [0.0, 1.0, 0.0], atol=1e-12)
 
 
+def test_the_text_form_holds_the_same_arrays(solution, tmp_path: Path) -> None:
+    """A name that ends with .gltf is read as JSON."""
+    solution.to_gltf(tmp_path / "run.glb")
+    solution.to_gltf(tmp_path / "run.gltf")
+    binary, text = Scene(tmp_path / "run.glb"), pygltflib.GLTF2().load_json(str(tmp_path / "run.gltf"))
+    assert text.get_data_from_buffer_uri(text.buffers[0].uri) == binary.blob[: text.buffers[0].byteLength]
+    assert (text.nodes, text.accessors, text.animations) == (binary.file.nodes, binary.file.accessors, binary.file.animations)
+
+
 def test_limits_and_alignment_are_as_the_format_requires(solution, tmp_path: Path) -> None:
     solution.to_gltf(tmp_path / "run.glb", instants=4)
     scene = Scene(tmp_path / "run.glb")
