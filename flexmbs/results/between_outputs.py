@@ -4,7 +4,9 @@ Between two outputs h apart every coordinate is the polynomial of degree 5 with 
 both. Rotations are interpolated by the rotation vector from the first orientation to the present one, whose rates give the
 angular velocity by ω = T(θ) θ̇; free motions by the world position and that rotation. The error in positions is h⁶/46080 times
 the sixth derivative of the motion, of order h⁵ in velocities, h⁴ in accelerations: outputs must resolve the motion and turn by
-less than half a turn, and a jump of the acceleration between them is smoothed. Multipliers, force states, works and joint
+less than half a turn, and a jump of the acceleration between them is smoothed. Where an impact lies between two outputs, the
+motion before it follows the output before, that after it the output after, by cubics with one jerk that meet at the impact, with
+an error of order h³ in positions; between several impacts it is a line. Multipliers, force states, works and joint
 histories follow Akima's cubics (1970), of order h⁴ where smooth; states of discrete controllers are those of the output before.
 Outputs requested in the run have the integrator's accuracy.
 """
@@ -35,29 +37,36 @@ class Ends(NamedTuple):
     a1: FloatArray
 
 
-def trajectory_at(compiled: Compiled, given: Trajectory, times: FloatArray) -> Trajectory:
+class Jumps(NamedTuple):
+    """Times of the impacts of a run, ascending, and whether accelerations at outputs contain the impulses of the last step."""
+
+    times: FloatArray
+    in_steps: bool
+
+
+def trajectory_at(compiled: Compiled, given: Trajectory, jumps: Jumps, times: FloatArray) -> Trajectory:
     """The trajectory at other times within the run. Raises `InputError` for times outside."""
     t = given.t
-    given = given._replace(sd=_mean_accelerations(given)) if given.contact.size else given
+    given = given._replace(sd=_without_impulses(given, jumps.times)) if jumps.in_steps else given
     wrong = times[~((times >= t[0]) & (times <= t[-1]))]
     if len(wrong):
         raise InputError(f"times: {wrong[0]:g} s is outside of the solution, which has {t[0]:g} … {t[-1]:g} s")
     i = np.clip(np.searchsorted(t, times, "right") - 1, 0, max(len(t) - 2, 0))
     j = np.minimum(i + 1, len(t) - 1)
     h = np.maximum(t[j] - t[i], 1e-300)[:, None]
-    x = (times - t[i])[:, None] / h
+    x, jump = (times - t[i])[:, None] / h, _between(jumps.times, t[i], t[j])
     q, s, sd = (np.empty((len(times), values.shape[1])) for values in (given.q, given.s, given.sd))
     for row, primary in zip(rows_of(compiled.system.tree), compiled.topology.tree):
         at, to = int(row.q_at), int(row.s_at)
         for motion in primary.motions:
             ends = _ends(given, i, j, slice(at, at + motion.nq), slice(to, to + motion.nv))
             curved = {3: _rotation, 6: _pose}.get(motion.nv, _quintic)
-            found = curved(ends, h, x)
+            found = curved(ends, h, x, jump)
             q[:, at : at + motion.nq], s[:, to : to + motion.nv], sd[:, to : to + motion.nv] = found
             at, to = at + motion.nq, to + motion.nv
         at, to, nf = int(row.qf_at), int(row.sf_at), int(row.nf)
         ends = _ends(given, i, j, slice(at, at + nf), slice(to, to + nf))
-        q[:, at : at + nf], s[:, to : to + nf], sd[:, to : to + nf] = _quintic(ends, h, x)
+        q[:, at : at + nf], s[:, to : to + nf], sd[:, to : to + nf] = _quintic(ends, h, x, jump)
     drift = given.drift[i] + x * (given.drift[j] - given.drift[i])
     lam, z, work = (_akima(t, values, times) for values in (given.lam, given.z, given.work))
     held = held_states(compiled.system)
@@ -67,9 +76,33 @@ def trajectory_at(compiled: Compiled, given: Trajectory, times: FloatArray) -> T
     return Trajectory(times.copy(), q, s, sd, lam, z, work, drift, given.step[j], contact, beta)
 
 
-def _mean_accelerations(given: Trajectory) -> FloatArray:
-    """Accelerations of motions with impacts: mean values between the outputs, so that impulses do not appear as forces."""
-    return np.asarray(np.gradient(given.s, given.t, axis=0) if len(given.t) > 1 else given.sd)
+def _without_impulses(given: Trajectory, impacts: FloatArray) -> FloatArray:
+    """Accelerations; of outputs with an impact in the last step the mean until the next output, zero where there is another:
+    impulses do not appear as forces."""
+    t, s, sd = given.t, given.s, given.sd.copy()
+    struck = np.flatnonzero(_counts(impacts, t - given.step, t))
+    after = struck[struck + 1 < len(t)]
+    calm = after[np.searchsorted(impacts, t[after + 1], "right") == np.searchsorted(impacts, t[after], "right")]
+    sd[struck] = 0.0
+    sd[calm] = (s[calm + 1] - s[calm]) / np.maximum(t[calm + 1] - t[calm], 1e-300)[:, None]
+    return np.asarray(sd)
+
+
+def _counts(impacts: FloatArray, start: FloatArray, end: FloatArray) -> Any:
+    """Numbers of impacts from start to end, both included up to round-off."""
+    reach = 1e-9 * np.abs(end - start)
+    return np.searchsorted(impacts, end + reach, "right") - np.searchsorted(impacts, start - reach, "left")
+
+
+def _between(impacts: FloatArray, start: FloatArray, end: FloatArray) -> FloatArray | None:
+    """First and last impact (n, 2) in n intervals as parts of these, NaN without one; None if there is none at all."""
+    count = _counts(impacts, start, end)
+    if not count.any():
+        return None
+    first = np.searchsorted(impacts, start - 1e-9 * (end - start), "left")
+    ends = np.stack([first, first + count - 1], axis=1).clip(0, len(impacts) - 1)
+    part = (impacts[ends] - start[:, None]) / np.maximum(end - start, 1e-300)[:, None]
+    return np.where(count[:, None] > 0, part.clip(0.0, 1.0), np.nan)
 
 
 def histories_at(compiled: Compiled, given: JointHistories, t: FloatArray, times: FloatArray) -> JointHistories:
@@ -103,17 +136,42 @@ def _akima(t: FloatArray, values: FloatArray, times: FloatArray) -> FloatArray:
     return np.asarray(Akima1DInterpolator(t[keep], values[keep], axis=0)(times))
 
 
-def _quintic(e: Ends, h: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Value, velocity and acceleration of the polynomial of degree 5."""
+Curve = tuple[FloatArray, FloatArray, FloatArray]  # value, velocity, acceleration
+
+
+def _quintic(e: Ends, h: FloatArray, x: FloatArray, jump: FloatArray | None) -> Curve:
+    """The polynomial of degree 5, or the curves before and after a jump of the velocity."""
     v0, v1, a0, a1 = h * e.v0, h * e.v1, h * h * e.a0, h * h * e.a1
     f, v, a = e.f1 - e.f0 - v0 - 0.5 * a0, v1 - v0 - a0, a1 - a0
     c3, c4, c5 = 10.0 * f - 4.0 * v + 0.5 * a, -15.0 * f + 7.0 * v - a, 6.0 * f - 3.0 * v + 0.5 * a
     value = e.f0 + x * (v0 + x * (0.5 * a0 + x * (c3 + x * (c4 + x * c5))))
     rate = v0 + x * (a0 + x * (3.0 * c3 + x * (4.0 * c4 + x * 5.0 * c5)))
-    return value, rate / h, (a0 + x * (6.0 * c3 + x * (12.0 * c4 + x * 20.0 * c5))) / (h * h)
+    bend = a0 + x * (6.0 * c3 + x * (12.0 * c4 + x * 20.0 * c5))
+    if jump is not None:
+        jumped = _jumped(Ends(e.f0, v0, a0, e.f1, v1, a1), x, jump)
+        value, rate, bend = (np.where(np.isnan(jump[:, :1]), *pair) for pair in zip((value, rate, bend), jumped))
+    return value, rate / h, bend / (h * h)
 
 
-def _rotation(e: Ends, h: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _jumped(e: Ends, x: FloatArray, jump: FloatArray) -> Curve:
+    """Cubics from both ends to a jump, where they meet, with one third derivative; a line between the first and the last jump."""
+    first, last = jump[:, :1], jump[:, 1:]
+    left, back, right = first, 1.0 - last, x - 1.0
+    before = e.f0 + left * (e.v0 + 0.5 * left * e.a0)
+    after = e.f1 - back * (e.v1 - 0.5 * back * e.a1)
+    c = np.where(first == last, after - before, 0.0) / (left**3 + back**3)
+    slope = (after - before) / np.where(first == last, 1.0, last - first)
+    parts = (
+        (e.f0 + x * (e.v0 + x * (0.5 * e.a0 + x * c)), e.f1 + right * (e.v1 + right * (0.5 * e.a1 + right * c)),
+         before + (x - first) * slope),
+        (e.v0 + x * (e.a0 + x * 3.0 * c), e.v1 + right * (e.a1 + right * 3.0 * c), slope),
+        (e.a0 + x * 6.0 * c, e.a1 + right * 6.0 * c, 0.0 * slope),
+    )  # fmt: skip
+    value, rate, bend = (np.where(x <= first, begun, np.where(x > last, ended, middle)) for begun, ended, middle in parts)
+    return value, rate, bend
+
+
+def _rotation(e: Ends, h: FloatArray, x: FloatArray, jump: FloatArray | None) -> Curve:
     """Euler parameters, angular velocity and its rate (body axes)."""
     inverse = e.f0 * [1.0, -1.0, -1.0, -1.0]
     th1 = rotation_vectors(quaternion_product(inverse, e.f1))
@@ -122,21 +180,21 @@ def _rotation(e: Ends, h: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatA
     back = np.linalg.inv(T)
     thd1 = np.einsum("nij,nj->ni", back, e.v1)
     thdd1 = np.einsum("nij,nj->ni", back, e.a1 - _tangent_rate(th1, thd1))
-    th, thd, thdd = _quintic(Ends(0.0 * th1, e.v0, e.a0, th1, thd1, thdd1), h, x)
+    th, thd, thdd = _quintic(Ends(0.0 * th1, e.v0, e.a0, th1, thd1, thdd1), h, x, jump)
     half = 0.5 * np.linalg.norm(th, axis=1, keepdims=True)
     turn = np.concatenate([np.cos(half), 0.5 * np.sinc(half / np.pi) * th], axis=1)
     return quaternion_product(e.f0, turn), _tangent(th, thd), _tangent(th, thdd) + _tangent_rate(th, thd)
 
 
-def _pose(e: Ends, h: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _pose(e: Ends, h: FloatArray, x: FloatArray, jump: FloatArray | None) -> Curve:
     """Position and Euler parameters, twist in body axes and its rate."""
     turned = Ends(*(part[:, -4:] if k % 3 == 0 else part[:, 3:] for k, part in enumerate(e)))
-    p, w, wd = _rotation(turned, h, x)
+    p, w, wd = _rotation(turned, h, x, jump)
     ends = []
     for f, v, a in (e[:3], e[3:]):
         linear = a[:, :3] + np.cross(v[:, 3:], v[:, :3])
         ends += [f[:, :3], _turned(f[:, 3:], v[:, :3]), _turned(f[:, 3:], linear)]
-    r, rd, rdd = _quintic(Ends(*ends), h, x)
+    r, rd, rdd = _quintic(Ends(*ends), h, x, jump)
     back = p * [1.0, -1.0, -1.0, -1.0]
     v = _turned(back, rd)
     vd = _turned(back, rdd) - np.cross(w, v)

@@ -16,7 +16,7 @@ from flexmbs.model.fields import number
 from flexmbs.model.frames import FrameRef, frame_ref
 from flexmbs.model.model import ModelData
 from flexmbs.results.applied import applied_wrenches
-from flexmbs.results.between_outputs import histories_at, trajectory_at, wrenches_at
+from flexmbs.results.between_outputs import Jumps, histories_at, trajectory_at, wrenches_at
 from flexmbs.results.bodies import deformation, stress_view
 from flexmbs.results.deformation import Deformation
 from flexmbs.results.histories import Motions, contact_history, energy_history, frame_history, rotor_history, states_of
@@ -50,6 +50,7 @@ from flexmbs.system.records import Work
 from flexmbs.system.trajectory import EventRecord, RunInfo, Trajectory
 
 KEPT_MOTIONS = 2**26  # bytes
+TIME_STEPPING = "moreau-jean"  # the integrator whose accelerations are changes of the velocity over a step
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,10 +132,12 @@ class SolutionData:
         """The solution at other times (s) within the run, by quintic Hermite interpolation (see `between_outputs`).
 
         The error is of order Δt⁶ in positions, Δt⁵ in velocities, Δt⁴ in accelerations and wrenches, with Δt between outputs.
+        Between outputs with an impact it is Δt³, Δt² and Δt, before and after it, and wrenches follow no jump.
         Raises `InputError` for times outside of the run.
         """
         chosen = _times(times)
-        trajectory = trajectory_at(self.compiled, self.trajectory, chosen)
+        jumps = Jumps(np.sort([impact.t for impact in self.run.impacts]), self.run.options.get("integrator") == TIME_STEPPING)
+        trajectory = trajectory_at(self.compiled, self.trajectory, jumps, chosen)
         stored = histories_at(self.compiled, self._joints, self.t, chosen)
         applied = wrenches_at(self.applied, self.t, chosen)
         return dataclasses.replace(self, trajectory=trajectory, stored=stored, stored_applied=applied)

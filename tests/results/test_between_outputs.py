@@ -5,6 +5,7 @@ import pytest
 from runs import hanging
 
 import flexmbs as fm
+from flexmbs.results.impact_steps import between_impacts
 
 TIGHT = fm.DormandPrince(rtol=1e-12, atol=1e-13)
 
@@ -57,3 +58,44 @@ def test_times_outside_are_rejected():
     solution = fm.simulate(hanging(), t_end=0.1)
     with pytest.raises(fm.InputError, match=r"times: 0\.2 s is outside of the solution, which has 0 … 0\.1 s"):
         solution.at(0.2)
+
+
+def bouncing(restitution: float) -> fm.Model:
+    """A pendulum at a stop, on whose end another one hangs, and a ball that spins and bounces."""
+    model = fm.Model("stop", gravity=(0, 0, -9.81))
+    rod = model.add(fm.RigidBody("rod", mass=1.0, inertia=(0.08, 0.08, 0.001), com=(0, 0, -0.5), frames={"end": (0, 0, -1)}))
+    bob = model.add(fm.RigidBody("bob", mass=0.5, inertia=(0.01, 0.01, 0.01), com=(0, 0, -0.2)))
+    ball = model.add(fm.RigidBody("ball", mass=0.5, inertia=(0.01, 0.02, 0.03)))
+    model.add(fm.Revolute("hinge", model.ground, rod, axis="y", q0=0.8))
+    model.add(fm.Spherical("second", rod["end"], bob))
+    model.add(fm.Free("flight", model.ground, ball, q0=(2.0, 0, 0.5, 1, 0, 0, 0), v0=(0, 0, 0, 3.0, 0.5, 1.0)))
+    model.add(fm.JointLimit("limit", "hinge", lower=-0.2, restitution=restitution))
+    model.add(fm.SpherePlane("floor", model.ground, ball, restitution=restitution))
+    return model
+
+
+def test_orders_beside_impacts():
+    """Impacts are those of the run; before and after them the motion is smooth, wherever between the outputs they lie."""
+    model, errors = bouncing(0.5), []
+    tight = fm.EventDriven(rtol=1e-11, atol=1e-12)
+    exact = fm.simulate(model, t_end=0.75, output_step=1e-4, integrator=tight)
+    impacts = np.array([impact.t for impact in exact.run.impacts])
+    assert len(impacts) >= 3
+    away = np.abs(exact.t[:, None] - impacts).min(axis=1) > 1e-9
+    for step in (0.02, 0.01, 0.005):
+        found = fm.simulate(model, t_end=0.75, output_step=step, integrator=tight).at(exact.t)
+        parts = [(found.q, exact.q), (found.s, exact.s), (found.sd, exact.sd)]
+        errors.append([np.abs(a - b)[away].max() for a, b in parts])
+    assert np.all(np.array(errors[0]) < [1e-4, 4e-2, 12.0])
+    assert np.all(np.array(errors[2]) < [1e-6, 4e-3, 3.0])
+
+
+@pytest.mark.parametrize("integrator", [fm.MoreauJean(step=1e-3), fm.EventDriven()])
+def test_outputs_with_impacts_are_met(integrator):
+    """Accelerations of time stepping have impulses over the step at impacts, which are no forces of the motion."""
+    solution = fm.simulate(bouncing(0.5), t_end=0.75, output_step=0.01, integrator=integrator)
+    same, calm = solution.at(solution.t), between_impacts(solution) | isinstance(integrator, fm.EventDriven)
+    np.testing.assert_allclose(same.q, solution.q, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(same.s, solution.s, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(same.sd[calm], solution.sd[calm], rtol=0, atol=1e-7)
+    assert np.abs(same.sd).max() < 1.01 * np.abs(solution.sd[calm]).max() < 500.0
