@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from flexmbs.model.contacts.contact import Contact
+from flexmbs.model.couplings import Coupling
+from flexmbs.model.forces.force import OnSeveral
+from flexmbs.model.item import CoordinateUse, Item
+from flexmbs.model.model import SECTIONS as SECTIONS_OF_MODELS
+from flexmbs.model.model import ModelData
 from flexmbs.page.panels import Curve, FloatArray, Panel, panel, thinned
 from flexmbs.report.pictures import free_frames
 from flexmbs.results.bodies import flexible_bodies, moved_frames
@@ -172,10 +179,19 @@ def _coordinates(solution: SolutionData, unit: str, kind: str) -> Values:
 
 
 def _efforts(solution: SolutionData, unit: str) -> Values:
-    found = {}
+    """Of coordinates on which something acts: what the equations leave along others is their error, not a force."""
+    found, acted_on = {}, _acted_on(solution.model)
     for joint, name, _, v, kind in scalar_coordinates(solution):
         view = solution.joint(joint)
         effort = view.effort[:, v]
-        if kind == unit and np.abs(effort).max() > SMALL * max(np.abs(view.wrench).max(), 1e-9):
+        if kind == unit and (joint, v) in acted_on and np.abs(effort).max() > SMALL * max(np.abs(view.wrench).max(), 1e-9):
             found[name] = effort
     return found
+
+
+def _acted_on(model: ModelData) -> set[CoordinateUse]:
+    """Coordinates to which items of the model refer."""
+    items = [item for section in SECTIONS_OF_MODELS for item in model.items(section).values() if isinstance(item, Item)]
+    used = [item.coordinate_used() for item in items]
+    several = [item.coordinates(model.joints) for item in items if isinstance(item, (OnSeveral, Coupling, Contact))]
+    return {use for use in (*used, *itertools.chain(*several)) if use is not None}

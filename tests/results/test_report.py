@@ -19,7 +19,7 @@ from flexmbs.page.chart import chart
 from flexmbs.page.html import number, powers
 from flexmbs.page.panels import MOST_POINTS, limits, panel, span_of, thinned, ticks
 from flexmbs.report.comparison import over
-from flexmbs.report.curves import reactions
+from flexmbs.report.curves import efforts, reactions
 from flexmbs.report.page import page
 from flexmbs.report.tables import write_tables
 from flexmbs.results.summary import checks, summary
@@ -33,6 +33,19 @@ def named_nastily() -> fm.Model:
     body = model.add(fm.RigidBody(NASTY, mass=1.0, inertia=(1, 1, 1), com=(0.5, 0, 0), frames={"=cmd()": (1, 0, 0)}))
     model.add(fm.Revolute('_hinge, "$x^2$"', model.ground, body, axis="y"))
     return model
+
+
+def test_efforts_are_those_of_coordinates_on_which_something_acts() -> None:
+    """What a step leaves along a free coordinate is no force of a controller."""
+    model = fm.Model("double", gravity=(0, 0, -9.81))
+    rod, bob = (model.add(fm.RigidBody(name, mass=1.0, inertia=(1, 1, 1), com=(1, 0, 0))) for name in ("rod", "bob"))
+    model.add(fm.Revolute("hinge", model.ground, rod, axis="y"))
+    model.add(fm.Revolute("free", rod, bob, axis="y", q0=0.5))
+    model.add(fm.JointSpring("spring", "hinge", k=10.0))
+    solution = fm.simulate(model, t_end=0.5, integrator=fm.MoreauJean(step=1e-3))
+    assert np.abs(solution.joint("free").effort).max() > 1e-4
+    assert [[curve.name for curve in each.curves] for each in efforts(solution)] == [["hinge.0"]]
+    assert efforts(fm.simulate(hanging(), t_end=0.02, step=0.01)) == []
 
 
 @pytest.mark.parametrize("driven", [False, True])
