@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -18,6 +19,17 @@ STRAIGHT = 0.05  # whirl below which an orbit is called straight
 SMALL = 1e-6  # damping ratios that are not drawn
 
 
+class Mark(Protocol):
+    """A critical speed, of a branch that turns with the rotor or not."""
+
+    @property
+    def speed(self) -> float: ...
+    @property
+    def frequency(self) -> float: ...
+    @property
+    def turning(self) -> bool: ...
+
+
 class Diagram(Protocol):
     """What a Campbell diagram shows."""
 
@@ -31,7 +43,7 @@ class Diagram(Protocol):
     def whirl(self) -> FloatArray: ...
 
 
-def campbell_figure(diagram: Diagram, orders: FloatArray, marks: list[tuple[float, float]]) -> Figure:
+def campbell_figure(diagram: Diagram, orders: FloatArray, marks: Sequence[Mark]) -> Figure:
     """Frequencies and, if there are any, damping ratios over the speed; lines of the orders, points of critical speeds."""
     damped = np.nanmax(np.abs(diagram.damping), initial=0.0) > SMALL
     with house_style():
@@ -47,8 +59,10 @@ def campbell_figure(diagram: Diagram, orders: FloatArray, marks: list[tuple[floa
         top = 1.08 * float(np.nanmax(diagram.frequency, initial=0.0)) or 1.0
         frequencies.set_ylim(0.0, top)
         _orders(figure, diagram.values, orders, top)
-        if marks:
-            frequencies.plot(*np.array(marks).T, "o", color=INK, markersize=4.5, label="critical speeds", zorder=4)
+        for turning, label in ((False, "critical speeds"), (True, "critical to loads at rest, seen from the rotor")):
+            points = [(mark.speed, mark.frequency) for mark in marks if mark.turning == turning]
+            if points:
+                frequencies.plot(*np.array(points).T, "so"[not turning], color=INK, markersize=4.5, label=label, zorder=4)
         if (np.abs(diagram.whirl) > STRAIGHT).any():
             frequencies.plot([], [], "-", color=MUTED, label="forward")
             frequencies.plot([], [], "--", color=MUTED, label="backward")

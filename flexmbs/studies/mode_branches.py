@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.api.model import Model
 from flexmbs.declaration import close_names, shown
@@ -23,6 +23,7 @@ from flexmbs.studies.compared_shapes import compared_shapes
 from flexmbs.studies.jacobians import AXES, frame_jacobian
 from flexmbs.studies.linearize import Linearization, linearize
 from flexmbs.studies.statics import statics
+from flexmbs.studies.turning import turning_coordinates
 from flexmbs.system.names import velocity_names
 from flexmbs.system.sizes import displacement_sizes
 
@@ -36,12 +37,17 @@ Maker: TypeAlias = Callable[[float], Made]
 
 
 class Critical(NamedTuple):
-    """A critical speed: speed [rad/s] and frequency [Hz] at which a branch meets a multiple of the speed."""
+    """A critical speed: speed [rad/s] and frequency [Hz] at which a branch meets a multiple of the speed.
+
+    turning: the frequency is that which an observer on the rotor sees. A load at rest, such as weight or wind, has order 1 there;
+    unbalance has order 0, and is critical where the frequency of the branch reaches zero.
+    """
 
     speed: float
     frequency: float
     branch: int
     order: float
+    turning: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,10 +101,12 @@ class Campbell(ModeBranches):
     """Campbell diagram: natural frequencies over the speed, see `ModeBranches`; values are speeds Ω [rad/s].
 
     whirl (n, m): sense of the orbit of the chosen frame, 1 forward and circular, 0 straight, −1 backward; NaN without a frame
-    or where it does not move.
+    or where it does not move.  turning (m,): whether the branch is a motion of coordinates that turn with the rotor, such as the
+    modes of a turning body: its frequencies, and the sense of its whirl, are those that an observer sees who turns too.
     """
 
     whirl: FloatArray
+    turning: NDArray[np.bool_]
 
     def critical(self, order: float = 1.0) -> list[Critical]:
         """Speeds at which an oscillating mode has the frequency order · Ω/2π, by monotone cubic interpolation between the given
@@ -114,7 +122,8 @@ class Campbell(ModeBranches):
             rising = np.argsort(speed)
             apart = PchipInterpolator(speed[rising], (self.frequency[use, branch] - order * speed / (2.0 * np.pi))[rising])
             meets = [float(root) for root in apart.roots(extrapolate=False) if root > 0.0]
-            found += [Critical(root, order * root / (2.0 * np.pi), branch, order) for root in meets]
+            turning = bool(self.turning[branch])
+            found += [Critical(root, order * root / (2.0 * np.pi), branch, order, turning) for root in meets]
         return sorted(found)
 
     def plot(self, orders: ArrayLike = (1.0,)) -> Figure:
@@ -122,7 +131,7 @@ class Campbell(ModeBranches):
         from flexmbs.signals.mode_plots import campbell_figure
 
         lines = number_list(orders, "orders")
-        marks = [(point.speed, point.frequency) for order in lines for point in self.critical(float(order))]
+        marks = [point for order in lines for point in self.critical(float(order))]
         return campbell_figure(self, lines, marks)
 
 
@@ -137,7 +146,9 @@ def campbell(
     `Linearization`; or a model with the name of the ``drive`` that turns it, whose motion becomes Ω t.  speeds: in the order in
     which the modes are followed.  frame, axis: a frame on the axis of rotation and that world axis, to tell forward from
     backward whirl.  modes: number of branches kept, those of lowest frequency.
-    Frequencies are those of the model's own coordinates: where these rotate with the shaft, so do the observers.
+    Frequencies are those of the model's own coordinates: where these turn with the rotor, so do the observers
+    (`Campbell.turning`), and an order counts loads as they see them. For speeds that are critical to unbalance, put the springs
+    of shaft and bearings before the rotation.
     Raises `InputError`, `SolverError`; a `ModelWarning` where a shape changes so much that its branch is doubtful.
     Source: Genta, Dynamics of Rotating Systems (2005), section 1.
 
@@ -163,7 +174,9 @@ def campbell(
     if frame is not None:
         whirl = np.sign(found.values)[:, None] * _whirl(found, states, frame, axis)
     kept = _kept(found.eigenvalue, modes)
-    return Campbell(found.values, found.eigenvalue[:, kept], found.shape[:, :, kept], found.mac[:, kept], whirl[:, kept])
+    turning = _turning(found, states)
+    parts = found.eigenvalue[:, kept], found.shape[:, :, kept], found.mac[:, kept], whirl[:, kept], turning[kept]
+    return Campbell(found.values, *parts)
 
 
 def root_locus(model: Maker, values: ArrayLike, *, modes: int | None = None) -> RootLocus:
@@ -259,6 +272,14 @@ def _kept(eigenvalue: ComplexArray, modes: int | None) -> np.ndarray:
     first = np.abs(eigenvalue[there.argmax(axis=0), np.arange(eigenvalue.shape[1])])
     order = np.argsort(np.nanmin(np.abs(eigenvalue), axis=0), kind="stable")[:modes]
     return order[np.argsort(first[order], kind="stable")]
+
+
+def _turning(found: ModeBranches, states: list[Linearization]) -> NDArray[np.bool_]:
+    """Whether most of the displacement of a branch (m,) is in coordinates that turn, at the highest speed."""
+    fastest = int(np.argmax(np.abs(found.values)))
+    turns = turning_coordinates(states[fastest].state)
+    parts = np.abs(found.shape[fastest] / displacement_sizes(states[0].state.compiled)[:, None]) ** 2
+    return np.asarray(parts[turns].sum(axis=0) > 0.5 * parts.sum(axis=0))
 
 
 def _whirl(found: ModeBranches, states: list[Linearization], frame: str, axis: str) -> FloatArray:

@@ -51,6 +51,37 @@ def test_critical_speeds() -> None:
     np.testing.assert_allclose([point.frequency * 2.0 * np.pi for point in found], expected, rtol=1e-5)
 
 
+def bead(*, turning: bool) -> fm.Model:
+    """A point on springs in two directions, on a turning table or below one."""
+    model = fm.Model("bead", gravity=(0.0, 0.0, 0.0))
+    table, point = (model.add(fm.RigidBody(name, mass=1.0, inertia=(1.0, 1.0, 1.0))) for name in ("table", "bead"))
+    plane, turn = (Slide("x"), Slide("y")), (Rotate("z"),)
+    if turning:
+        model.add(fm.Revolute("axle", model.ground, table, axis="z"))
+        model.add(fm.Chain("plane", table, point, motions=plane))
+    else:
+        model.add(fm.Chain("plane", model.ground, point, motions=(*plane, *turn)))
+        model.add(fm.Revolute("axle", model.ground, table, axis="z"))
+    for k in (0, 1):
+        model.add(fm.JointSpring(f"spring {k}", "plane", k=400.0, coordinate=k))
+    model.add(fm.Drive("motor", "axle" if turning else "plane", fm.Ramp(0.0, 1.0), coordinate=0 if turning else 2))
+    if not turning:
+        model.add(fm.Drive("brake", "axle", fm.Constant(0.0)))
+    return model
+
+
+@pytest.mark.parametrize("turning", [False, True])
+def test_critical_speeds_say_who_sees_them(turning: bool) -> None:
+    """Whirl at √(k/m) in axes at rest is |√(k/m) ∓ Ω| in turning ones, which half of √(k/m) meets: to a load at rest alone."""
+    found = fm.campbell(bead(turning=turning), np.linspace(1.0, 30.0, 58), drive="motor")
+    assert found.turning.tolist() == [turning, turning]
+    points = found.critical()
+    assert {point.turning for point in points} == {turning}
+    np.testing.assert_allclose([point.speed for point in points], [10.0] if turning else [20.0, 20.0], rtol=1e-6)
+    label = "critical to loads at rest, seen from the rotor" if turning else "critical speeds"
+    assert label in found.plot().axes[0].get_legend_handles_labels()[1]
+
+
 def test_the_sense_of_whirl_follows_the_sense_of_rotation() -> None:
     found = fm.campbell(rotor(), [-100.0, -200.0], drive="motor", frame="disc/end")
     tilts = np.argsort(found.frequency[1])[[0, 3]]
