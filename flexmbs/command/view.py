@@ -32,11 +32,11 @@ def _page(path: Path, access: dict[str, bool]) -> "View":
 
         return Robot.from_urdf(path, allow_outside=access["allow_outside"]).show(browser=False)
     if kind_of(path) == BODY:
-        from flexmbs.flexible_body.record import FlexibleBodyData
+        from flexmbs.flexible_body.divided import load_body
         from flexmbs.report.view import View
         from preprocess.report.page import page
 
-        return View(page(FlexibleBodyData.load(path)))
+        return View(page(load_body(path)))
     if path.suffix.lower() in SOLUTION:
         from flexmbs.api.solution import Solution
 

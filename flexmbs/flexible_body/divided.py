@@ -17,7 +17,7 @@ from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.flexible_body.welds import FrameNames, check_welds, own_frames, welds
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DividedBodyData:
     """Flexible body in pieces, as `preprocess.reduce_divided` makes it and `FlexibleBody` reads it.
 
@@ -60,6 +60,13 @@ class DividedBodyData:
         if len(rows) > 1:
             counts = " and ".join(map(str, sorted(rows)))
             raise InputError(f"{self.name}: the pieces have {counts} rows of damping together; take all pieces of one reduction")
+
+    def __repr__(self) -> str:
+        frames, modes = ", ".join(self.frames) or "none", sum(piece.nf for piece in self.pieces)
+        return (
+            f"<DividedBodyData '{self.name}': {self.mass:.4g} kg, {len(self.pieces)} pieces, {modes} elastic coordinates, "
+            f"frames {frames}>"
+        )
 
     @property
     def frames_by_piece(self) -> FrameNames:

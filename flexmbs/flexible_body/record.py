@@ -32,7 +32,7 @@ from flexmbs.flexible_body.parts import (
 from flexmbs.flexible_body.stress import StressModes
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FlexibleBodyData:
     """Reduced flexible body in its body frame (the frame defined by the reference conditions).
 
@@ -104,6 +104,10 @@ class FlexibleBodyData:
         problems += self._stress_problems()
         if problems:
             raise InputError(*problems)
+
+    def __repr__(self) -> str:
+        frames = ", ".join(self.frames) or "none"
+        return f"<FlexibleBodyData '{self.name}': {self.mass:.4g} kg, {self.nf} elastic coordinates, frames {frames}>"
 
     def _stress_problems(self) -> list[str]:
         """Problem of the stress modes, if they do not fit the body."""

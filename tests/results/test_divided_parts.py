@@ -9,6 +9,7 @@ import pytest
 
 import flexmbs as fm
 import preprocess as pp
+from flexmbs.command.view import view
 from flexmbs.flexible_body.divided import DividedBodyData
 from flexmbs.scene.scene import scene
 
@@ -47,6 +48,17 @@ def swung(data: fm.FlexibleBodyData | DividedBodyData) -> fm.Model:
 @pytest.fixture(scope="module")
 def run() -> fm.Solution:
     return fm.simulate(swung(DIVIDED), t_end=0.05, step=5e-4)
+
+
+def test_bodies_print_one_line() -> None:
+    assert repr(WHOLE) == "<FlexibleBodyData 'hex20 box': 1.884 kg, 9 elastic coordinates, frames root, tip>"
+    assert repr(DIVIDED).startswith("<DividedBodyData 'bar': 1.884 kg, 3 pieces, ")
+
+
+def test_a_divided_body_is_viewed_as_others_are(tmp_path: Path) -> None:
+    DIVIDED.save(tmp_path / "bar.h5")
+    view(tmp_path / "bar.h5", None, browser=False, access={"allow_outside": False, "allow_code": False})
+    assert "<h1>bar</h1>" in (tmp_path / "bar.view.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("element", ["hex8", "hex20"])
