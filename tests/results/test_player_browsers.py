@@ -1,14 +1,17 @@
 """Reports in real browsers: Chromium without a screen, Firefox on a virtual one; skipped where a browser, node or its modules are
 missing. FLEXMBS_NODE_MODULES names the folder of the modules, if it is not the one of `npm install --prefix tests/player`."""
 
+import base64
 import json
 import shutil
 import subprocess
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.image import imread
 from test_player_scripts import MODULES, NODE, TESTS
 from test_stress import mechanism, stressed_beam
 
@@ -84,6 +87,26 @@ def test_the_report_plays(browser: str, report: tuple[Path, fm.Solution]) -> Non
             assert surface is not None
             local = surface.nodes[:4] + np.einsum("nak,k->na", surface.phi[:4], view.elastic[2])
             np.testing.assert_allclose(stored, local @ view.rotation[2].T + view.position[2], atol=1e-4)
+
+
+@needs_node
+def test_pictures_do_not_depend_on_the_scale(tmp_path: Path) -> None:
+    """A machine of a tenth of a micrometre, and of kilometres, looks as one of a metre."""
+    skip_without("chrome")
+    pictures = []
+    for scale in (1.0, 1e-7, 1e3):
+        model = fm.Model("arm", gravity=(0.0, 0.0, -9.81 * scale))
+        inertia = (2e-2 * scale**5,) * 3
+        arm = fm.RigidBody("arm", mass=scale**3, inertia=inertia, frames={"end": (scale, 0.0, 0.2 * scale)})
+        model.add(fm.Revolute("hinge", model.ground, model.add(arm), axis="y"))
+        load = fm.RigidBody("load", mass=scale**3, inertia=inertia)
+        model.add(fm.Prismatic("slide", "arm/end", model.add(load), axis="y", q0=0.3 * scale))
+        model.show(browser=False).save(tmp_path / "view.html")
+        found = seen("picture.mjs", "chrome", tmp_path / "view.html", screen=False)
+        pictures.append(imread(BytesIO(base64.b64decode(found["picture"]))))
+    assert np.ptp(pictures[0]) > 0.5
+    for other in pictures[1:]:
+        assert (np.abs(other - pictures[0]).max(axis=2) > 0.1).mean() < 2e-3
 
 
 @pytest.fixture(scope="module", params=BROWSERS)

@@ -15,6 +15,7 @@ export class Camera {
     this.azimuth = 0; // of the direction to the viewer, from south to east
     this.elevation = 0;
     this.distance = 1;
+    this.nearest = 1e-6; // of all distances, by what was fitted
     /** @type {Vector} */ this.target = [0, 0, 0];
     this.aspect = 1;
   }
@@ -63,7 +64,7 @@ export class Camera {
 
   /** @param {number} factor of the distance */
   zoom(factor) {
-    this.distance = Math.max(this.distance * factor, 1e-6);
+    this.distance = Math.max(this.distance * factor, this.nearest);
   }
 
   /** @param {Vector[]} points that the picture has to show */
@@ -82,7 +83,8 @@ export class Camera {
       const size = Math.max(Math.abs(dot(d, x)) / Math.min(this.aspect, 1e3), Math.abs(dot(d, y)));
       distance = Math.max(distance, size / (0.86 * OPENING) + dot(d, z));
     }
-    this.distance = Math.max(distance, 1e-6);
+    this.distance = distance > 0 ? distance : 1;
+    this.nearest = 1e-6 * this.distance;
   }
 
   /** @returns {string} the same for the same view */

@@ -46,10 +46,10 @@ void main() {
   vec3 a = start, b = end;
   if (moves) { a += exaggeration * entry(ends.x).xyz; b += exaggeration * entry(ends.y).xyz; }
   vec4 p = placing * vec4(a, 1.0), q = placing * vec4(b, 1.0);
-  float near = 1e-4;
-  if (p.w < near && q.w < near) { gl_Position = vec4(2.0, 2.0, 2.0, 1.0); return; }
-  if (p.w < near) p = mix(p, q, (near - p.w) / (q.w - p.w));
-  if (q.w < near) q = mix(q, p, (near - q.w) / (p.w - q.w));
+  float behind = p.z + p.w, beyond = q.z + q.w; // above zero in front of the near plane
+  if (behind < 0.0 && beyond < 0.0) { gl_Position = vec4(2.0, 2.0, 2.0, 1.0); return; }
+  if (behind < 0.0) p = mix(p, q, behind / (behind - beyond));
+  else if (beyond < 0.0) q = mix(q, p, beyond / (beyond - behind));
   vec2 d = (q.xy / q.w - p.xy / p.w) * pixels;
   d = length(d) > 1e-6 ? normalize(d) : vec2(1.0, 0.0);
   vec4 here = corner.x < 0.5 ? p : q;
