@@ -23,9 +23,11 @@ from flexmbs.results.body_loads import BodyLoads
 from flexmbs.results.hot_spots import Envelope, HotSpots, hot_spots
 from flexmbs.results.ply_stress import PlyView
 from flexmbs.results.stress_values import FloatArray, IntArray, NodalStress
+from flexmbs.results.telling import telling_outputs
 
 BLOCK = 4 * 2**20  # bytes of the stresses of one block of nodes, for which the fast memory of a processor has room
-MOST_TIMES = 2000  # evaluated by summary and report
+MOST_TIMES, MOST_VALUES = 2000, 20_000_000  # outputs, or nodes times outputs, evaluated by summary and report
+EVEN_NODES = 100  # of those that find the other outputs
 
 
 class StressPiece(NamedTuple):
@@ -145,16 +147,30 @@ class StressView:
 
     @cached_property
     def glance(self) -> StressView:
-        """The stress at no more than `MOST_TIMES` of the output times, equally spaced, as used by summary and report."""
-        if len(self.t) <= MOST_TIMES:
+        """The stress as used by summary and report: at all output times, or of a large body in a long run at no more than
+        `MOST_TIMES` of them, with those at which it is largest."""
+        if len(self.t) <= MOST_TIMES or len(self.t) * len(self.rows) <= MOST_VALUES:
             return self
-        pick = np.unique(np.linspace(0, len(self.t) - 1, MOST_TIMES).astype(int))
+        pick = self._telling_times()
         found = (loads._replace(factors=loads.factors[pick]) for loads in self._loads)
         pieces = [
             piece._replace(elastic=piece.elastic[pick], find_loads=lambda own=own: own)  # type: ignore[misc]
             for piece, own in zip(self._pieces, found)
         ]
         return StressView(self.name, self.t[pick], self.rows, self._surface, tuple(pieces))
+
+    def _telling_times(self) -> IntArray:
+        """Indices of outputs by the largest stress and utilization of some nodes: those where one of the shapes is largest, and a
+        few of all."""
+        shapes = self._factors.shape[0]
+        found = [von_mises(self.shapes(rows)[:, :, :shapes].transpose(0, 2, 1)) for rows in self._blocks(shapes)]
+        even = np.linspace(0, len(self.rows) - 1, min(len(self.rows), EVEN_NODES)).astype(np.int64)
+        nodes = np.unique(np.concatenate([np.concatenate(found).argmax(axis=0), even]))
+        scores = np.zeros((2, len(self.t)))
+        for some in np.array_split(np.arange(len(self.t)), -(-len(self.t) * len(nodes) * 48 // BLOCK)):
+            values = von_mises(self._values(nodes, self._factors[:, some]).transpose(0, 2, 1))
+            scores[:, some] = values.max(axis=0), (values / self.yield_stress[nodes, None]).max(axis=0)
+        return telling_outputs(scores, MOST_TIMES)
 
     @property
     def factors(self) -> FloatArray:

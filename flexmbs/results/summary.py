@@ -19,6 +19,7 @@ from flexmbs.results.cuts import cuts
 from flexmbs.results.drive_jumps import disturbed, jump_check
 from flexmbs.results.impact_steps import between_impacts
 from flexmbs.results.stress_summary import most_used, stress_numbers, stressed_bodies, worst_ply
+from flexmbs.results.telling import telling_outputs
 from flexmbs.results.views import FloatArray
 from flexmbs.system.check import FAIL, PASS, WARN, Check, graded, verdict
 from flexmbs.system.sizes import displacement_sizes, extent, gaps_in_metres, model_size
@@ -43,7 +44,8 @@ LARGE_TURN = 0.95 * HALF_TURN  # between the frames of a bushing
 REJECTED = 0.5  # fraction of the attempted steps
 DEFLECTION = 0.08  # of the body's size: beyond it linear elasticity in the body frame is doubtful
 ROTATION = 0.2  # rad
-MOST_NODES, MOST_TIMES = 400, 200
+MOST_NODES, MOST_TIMES = 400, 200  # of deflections
+FEW_NODES, BLOCK = 20, 5000  # nodes by which those times are found, so many at once
 
 
 def checks(solution: SolutionData) -> list[Check]:
@@ -225,10 +227,13 @@ def _deflection(solution: SolutionData, name: str) -> Check | None:
 
 def _deflected(solution: SolutionData, name: str, data: FlexibleBodyData) -> _Deflected:
     elastic = solution.elastic(name)
-    pick = np.unique(np.linspace(0, len(solution.t) - 1, min(len(solution.t), MOST_TIMES)).astype(int))
-    size, displacement = _displacements(data, elastic[pick])
-    rotation = [np.linalg.norm(elastic[pick] @ frame.psi.T, axis=1) for frame in data.frames.values()]
-    turned = np.max(rotation, axis=0) if rotation else np.zeros(len(pick))
+    rotation = [np.linalg.norm(elastic @ frame.psi.T, axis=1) for frame in data.frames.values()]
+    everywhen = np.max(rotation, axis=0) if rotation else np.zeros(len(elastic))
+    blocks = np.array_split(elastic, max(1, -(-len(elastic) // BLOCK)))
+    rough = np.concatenate([_displacements(data, part, FEW_NODES)[1] for part in blocks])
+    pick = telling_outputs(np.stack([everywhen, rough]), MOST_TIMES)
+    size, displacement = _displacements(data, elastic[pick], MOST_NODES)
+    turned = everywhen[pick]
     shares = np.maximum(displacement / (DEFLECTION * size), turned / ROTATION)
     k = int(np.argmax(shares))
     largest = float(displacement.max())
@@ -257,11 +262,11 @@ def _failing(solution: SolutionData, name: str) -> Check | None:
     return Check(f"Plies of {name}", WARN if failed else PASS, worst_ply(view))
 
 
-def _displacements(data: FlexibleBodyData, elastic: FloatArray) -> tuple[float, FloatArray]:
-    """Size of the body, and its largest elastic displacement at each time, on a sample of its nodes."""
+def _displacements(data: FlexibleBodyData, elastic: FloatArray, most: int) -> tuple[float, FloatArray]:
+    """Size of the body, and its largest elastic displacement at each time, on a sample of at most so many nodes."""
     if data.surface is not None:
         nodes, phi = data.surface.nodes, data.surface.phi
-        pick = np.unique(np.linspace(0, len(nodes) - 1, min(len(nodes), MOST_NODES)).astype(int))
+        pick = np.unique(np.linspace(0, len(nodes) - 1, min(len(nodes), most)).astype(int))
         nodes, phi = nodes[pick], phi[pick]
     else:
         nodes = np.array([np.zeros(3), *(frame.x for frame in data.frames.values())])

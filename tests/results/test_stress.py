@@ -10,6 +10,7 @@ import pytest
 from test_storage import flexible_pendulum
 
 import flexmbs as fm
+import preprocess as pp
 from flexmbs.api.solution import Solution
 from flexmbs.command.bodies import write_bodies
 from flexmbs.errors import InputError
@@ -17,10 +18,12 @@ from flexmbs.flexible_body.parts import Surface
 from flexmbs.flexible_body.stress import StressModes, von_mises
 from flexmbs.report.tables import write_tables
 from flexmbs.results import stress
+from flexmbs.results import summary as summaries
 from flexmbs.results.body_loads import body_loads, frame_wrenches
 from flexmbs.results.hot_spots import HotSpots
 from flexmbs.results.stress import StressView
 from flexmbs.results.summary import checks, summary
+from flexmbs.results.telling import telling_outputs
 from flexmbs.system.check import PASS, WARN
 
 CORNERS = np.array([[x, y, z] for x in (0.0, 1.0) for y in (-0.05, 0.05) for z in (-0.1, 0.1)])
@@ -182,14 +185,53 @@ def test_envelope_in_blocks(solution: Solution, monkeypatch: pytest.MonkeyPatch)
 
 def test_report_of_a_long_run_looks_at_some_of_its_times(solution: Solution, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stress, "MOST_TIMES", 4)
+    assert (short := replace(solution).body("beam").stress).glance is short
+    monkeypatch.setattr(stress, "MOST_VALUES", 0)
     fresh = replace(solution)
     glance = fresh.body("beam").stress.glance
-    np.testing.assert_array_equal(glance.t, solution.t[[0, 3, 6, 10]])
-    np.testing.assert_allclose(glance.history(26).stress, view_of(solution).history(26).stress[[0, 3, 6, 10]], rtol=1e-12)
-    assert "evaluated at 4 of 11 output times" in " ".join(summary(fresh)["stress"]["beam"]["notes"])
+    pick = np.flatnonzero(np.isin(solution.t, glance.t))
+    assert {0, 10} <= {*pick.tolist()}
+    assert len(pick) == len(glance.t) <= 4
+    np.testing.assert_allclose(glance.history(26).stress, view_of(solution).history(26).stress[pick], rtol=1e-12)
+    assert f"evaluated at {len(pick)} of 11 output times" in " ".join(summary(fresh)["stress"]["beam"]["notes"])
     monkeypatch.undo()
     short = replace(solution).body("beam").stress
     assert short.glance is short
+
+
+@pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")
+def test_short_pulses_of_long_runs_are_not_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither their stress nor their deflection, which are evaluated at some outputs only."""
+    steel, ends = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0, yield_stress=350e6), {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
+    bar = pp.reduce(pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), steel, interfaces=ends, reference="root", damping=0.5)
+    model = fm.Model("hit", gravity=(0, 0, 0))
+    model.add(fm.FlexibleBody("beam", data=bar))
+    model.add(fm.Fixed("clamp", "ground", "beam/root"))
+    push = fm.Table([0.0, 0.1513, 0.1523, 0.1533, 1.0], [0.0, 0.0, 5e3, 0.0, 0.0])
+    model.add(fm.FrameForce("pulse", "beam/tip", force=(0.0, 0.0, push)))
+    solution = fm.simulate(model, t_end=0.3, step=1e-4)
+    monkeypatch.setattr(stress, "MOST_TIMES", 40)
+    monkeypatch.setattr(stress, "MOST_VALUES", 0)
+    monkeypatch.setattr(summaries, "MOST_TIMES", 10)
+    fresh = replace(solution)
+    view, shape = fresh.body("beam").stress, fresh.shape("beam")
+    glance, largest = view.glance.envelope.von_mises, view.envelope.von_mises
+    assert len(view.glance.t) <= 40
+    assert glance.max() == largest.max()
+    hot = largest > 0.5 * largest.max()
+    assert (glance / largest)[hot].min() > 0.95
+    moved = np.linalg.norm(fresh.body("beam").displacement(shape.surface.node_ids), axis=2).max()
+    found = {check.title: check.found for check in checks(fresh)}
+    assert float(found["Deflection of beam"].partition(" mm")[0]) == pytest.approx(1e3 * moved, rel=0.01)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_outputs_that_tell_the_largest_values(seed: int) -> None:
+    scores = np.random.default_rng(seed).normal(size=(2, 500)).cumsum(axis=1)
+    pick = telling_outputs(scores, 40)
+    assert len(pick) <= 40
+    assert {0, 499, *scores.argmax(axis=1).tolist()} <= {*pick.tolist()}
+    assert telling_outputs(scores, 500).tolist() == list(range(500))
 
 
 def test_principal_stresses_at_round_off_are_shown_as_zero(solution: Solution) -> None:

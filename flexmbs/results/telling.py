@@ -1,0 +1,22 @@
+"""Outputs of a long run that tell its largest values: a quantity that costs much is evaluated at these."""
+
+import numpy as np
+
+from flexmbs.results.stress_values import FloatArray, IntArray
+
+
+def telling_outputs(scores: FloatArray, most: int) -> IntArray:
+    """Indices of at most ``most`` outputs, ascending: half of them equally spaced, the others at the largest local maxima of the
+    scores (k, nt), quantities that cost little."""
+    k, nt = scores.shape
+    if nt <= most:
+        return np.arange(nt)
+    peaks = [_peaks(score)[: most // 2 // k] for score in scores]
+    return np.unique(np.concatenate([*peaks, np.linspace(0, nt - 1, most - most // 2).astype(np.int64)]))
+
+
+def _peaks(score: FloatArray) -> IntArray:
+    """Indices of the local maxima (nt,), the largest first."""
+    padded = np.concatenate([[-np.inf], score, [-np.inf]])
+    tops = np.flatnonzero((score >= padded[:-2]) & (score > padded[2:]))
+    return tops[np.argsort(-score[tops], kind="stable")]
