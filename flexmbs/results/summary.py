@@ -113,14 +113,15 @@ def _drifts(solution: SolutionData) -> list[Check]:
 
 
 def _relative_drift(solution: SolutionData) -> float:
-    """Largest |g| of a row over what displacements of the size of a model smaller than 1 m change it by, at some outputs."""
+    """Largest |g| of a row over what displacements of the size of a model smaller than 1 m change it by, at outputs where it is
+    largest and others."""
     size = min(1.0, model_size(solution.compiled))
     if size == 1.0 or not np.isfinite(solution.drift).all():
         return 0.0
     system, out = solution.compiled.system, solution.trajectory
     work, sizes = make_work(system, out.beta[0]), displacement_sizes(solution.compiled)
     found = 0.0
-    for k in np.unique(np.linspace(0, len(out.t) - 1, DRIFT_STATES).astype(int)):
+    for k in telling_outputs(solution.drift[:, :1].T, DRIFT_STATES):
         start_from(work, out.beta[k])
         here = terms(system, work, float(out.t[k]), out.q[k].copy(), out.s[k].copy(), out.z[k])
         least = np.clip(np.linalg.norm(here.G * sizes, axis=1), size, 1.0)

@@ -449,6 +449,22 @@ def test_drift_is_judged_beside_the_size_of_small_models(size):
 
 
 @QUIET
+def test_drift_at_a_single_output_is_judged():
+    """Of a small model, whose drift is looked at by row at some of its outputs only."""
+    size = 1e-3
+    model = fm.Model("bar", gravity=(0, 0, 0))
+    model.add(fm.RigidBody("bar", mass=1.0, inertia=(size**2,) * 3, frames={"tip": (size, 0, 0)}))
+    model.add(fm.Prismatic("foot", "ground", "bar", axis="z", v0=1e-3))
+    model.add(fm.Drive("motor", "foot", fm.Ramp(0.0, 1e-3)))
+    solution = fm.simulate(model, t_end=0.1, step=1e-3)
+    q, drift = solution.trajectory.q.copy(), solution.trajectory.drift.copy()
+    q[38, 0] += 1e-8
+    drift[38, 0] = 1e-8
+    solution = dataclasses.replace(solution, trajectory=solution.trajectory._replace(q=q, drift=drift))
+    assert found(solution, "Position drift").status == WARN
+
+
+@QUIET
 def test_a_jump_that_decays_within_steps_is_found_with_its_remedy():
     """The reference of a strongly damped servo of a closed loop jumps: accelerations after the first steps alternate."""
     model = fm.Model("crank", gravity=(0, 0, 0))
