@@ -11,6 +11,7 @@ from flexmbs.files.inputs import check_regular
 from flexmbs.model.frames import GROUND, Frame, FrameRef
 from flexmbs.model.model import ModelData
 from flexmbs.player.solids import Solid, thinned
+from flexmbs.robots.collada import read_collada
 from flexmbs.robots.visuals import Visual
 
 MOST_TRIANGLES = 6000  # of one mesh
@@ -55,8 +56,11 @@ def _mesh(visual: Visual) -> Mesh:
     check_regular(visual.file)
     if not visual.file.exists():
         raise InputError(f"no file '{visual.file}'")
+    if visual.file.suffix.lower() == ".dae":
+        points, triangles = read_collada(visual.file)
+        return points * np.asarray(visual.scale), triangles
     if visual.file.suffix.lower() not in (".stl", ".obj", ".ply", ".off"):
-        raise InputError(f"{visual.file.name}: meshes of this kind are not read; STL, OBJ, PLY and OFF are")
+        raise InputError(f"{visual.file.name}: meshes of this kind are not read; STL, OBJ, PLY, OFF and DAE are")
     try:
         mesh = meshio.read(visual.file)
     except (Exception, SystemExit) as error:  # meshio raises its own, and others for damaged files

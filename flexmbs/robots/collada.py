@@ -1,0 +1,155 @@
+"""Triangles of COLLADA files (.dae): the geometry of their scene in m, in the axes of the file, as robots are described.
+
+The unit of the file is applied, its <up_axis> is not: meshes of URDF files are in the axes of their link whatever it says.
+Source: COLLADA 1.4.1 Specification, Khronos Group (2008).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.errors import InputError
+from flexmbs.model.frames import axis_angle_matrix
+from flexmbs.robots.xml_tree import Element, read_xml
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+DEEPEST, MOST_NODES = 40, 20_000  # nodes in nodes, and all of a scene
+FACES = ("triangles", "polylist", "polygons")
+
+
+def read_collada(path: Path) -> tuple[FloatArray, IntArray]:
+    """Points (n, 3) [m] and triangles (T, 3) of their rows. Raises InputError for files without a scene of triangles or polygons,
+    and for damaged ones."""
+    root = read_xml(path)
+    if root.tag != "COLLADA":
+        raise InputError(f"{root.place}: the root element must be <COLLADA>, not <{root.tag}>")
+    try:
+        found = list(_Scene(root).meshes())
+    except (KeyError, ValueError, IndexError) as error:
+        raise InputError(f"{path}: is damaged: {error!r}") from None
+    if not found:
+        raise InputError(f"{path}: has no triangles or polygons in its scene")
+    starts = np.cumsum([0, *(len(points) for points, _ in found)])
+    triangles = [own + start for (_, own), start in zip(found, starts)]
+    return _unit(root) * np.concatenate([points for points, _ in found]), np.concatenate(triangles)
+
+
+class _Scene:
+    """The elements of a file by their names."""
+
+    def __init__(self, root: Element) -> None:
+        self.root = root
+        self.visited = 0
+        self.named = {element.attributes["id"]: element for element in _below(root) if "id" in element.attributes}
+
+    def meshes(self) -> Iterator[tuple[FloatArray, IntArray]]:
+        """Points and triangles of each geometry of the scene, by its nodes; of each geometry of a file without a scene."""
+        scene = self.root.first("scene")
+        instance = scene.first("instance_visual_scene") if scene else None
+        if instance is None:
+            for library in self.root.all("library_geometries"):
+                for geometry in library.all("geometry"):
+                    yield from self._geometry(geometry, np.eye(4))
+            return
+        for node in self._of(instance).all("node"):
+            yield from self._node(node, np.eye(4), 0)
+
+    def _of(self, element: Element, key: str = "url") -> Element:
+        return self.named[element.attributes[key].removeprefix("#")]
+
+    def _node(self, node: Element, outer: FloatArray, depth: int) -> Iterator[tuple[FloatArray, IntArray]]:
+        self.visited += 1
+        if depth > DEEPEST or self.visited > MOST_NODES:
+            raise ValueError("nodes in nodes without end")
+        T = outer
+        for child in node.children:
+            T = T @ _transform(child)
+        for child in node.children:
+            if child.tag == "instance_geometry":
+                yield from self._geometry(self._of(child), T)
+            elif child.tag in ("node", "instance_node"):
+                yield from self._node(child if child.tag == "node" else self._of(child), T, depth + 1)
+
+    def _geometry(self, geometry: Element, T: FloatArray) -> Iterator[tuple[FloatArray, IntArray]]:
+        for mesh in geometry.all("mesh"):
+            for faces in (each for tag in FACES for each in mesh.all(tag)):
+                points, triangles = self._points(faces), _triangles(faces)
+                if len(triangles):
+                    if not 0 <= triangles.min() <= triangles.max() < len(points):
+                        raise ValueError("faces refer to points that are not there")
+                    turned = triangles if np.linalg.det(T[:3, :3]) >= 0.0 else triangles[:, ::-1]
+                    yield points @ T[:3, :3].T + T[:3, 3], turned
+
+    def _points(self, faces: Element) -> FloatArray:
+        """Positions (n, 3) to which the corners of faces refer."""
+        vertices = self._of(next(each for each in faces.all("input") if each.attributes["semantic"] == "VERTEX"), "source")
+        source = self._of(next(each for each in vertices.all("input") if each.attributes["semantic"] == "POSITION"), "source")
+        accessor = next(each for each in _below(source) if each.tag == "accessor")
+        values = _numbers(self._of(accessor, "source"))
+        start, stride = int(accessor.attributes.get("offset", 0)), int(accessor.attributes.get("stride", 1))
+        rows = values[start : start + stride * int(accessor.attributes["count"])].reshape(-1, stride)
+        if not np.isfinite(rows).all():
+            raise ValueError("points that are not finite")
+        return np.asarray(rows[:, :3])
+
+
+def _triangles(faces: Element) -> IntArray:
+    """Rows of the points of the triangles (T, 3); polygons are fans from their first corner."""
+    inputs = [(int(each.attributes["offset"]), each.attributes["semantic"]) for each in faces.all("input")]
+    width, place = 1 + max(offset for offset, _ in inputs), next(offset for offset, semantic in inputs if semantic == "VERTEX")
+    corners = [_numbers(each).astype(np.int64).reshape(-1, width)[:, place] for each in faces.all("p")]
+    if faces.tag == "polygons":
+        polygons = corners
+    elif faces.tag == "polylist" and (counts := faces.first("vcount")) is not None:
+        polygons = np.split(np.concatenate(corners), np.cumsum(_numbers(counts).astype(np.int64))[:-1])
+    else:
+        return np.concatenate([np.zeros(0, np.int64), *corners]).reshape(-1, 3)
+    fans = [np.stack([np.full(len(each) - 2, each[0]), each[1:-1], each[2:]], axis=1) for each in polygons if len(each) > 2]
+    return np.concatenate([np.zeros((0, 3), np.int64), *fans])
+
+
+def _transform(element: Element) -> FloatArray:
+    """The matrix (4, 4) of one element of a node; of others the unit."""
+    T = np.eye(4)
+    if element.tag == "matrix":
+        T = _numbers(element).reshape(4, 4)
+    elif element.tag == "translate":
+        T[:3, 3] = _numbers(element)
+    elif element.tag == "scale":
+        T[:3, :3] = np.diag(_numbers(element))
+    elif element.tag == "rotate":
+        x, y, z, degrees = _numbers(element)
+        length = float(np.linalg.norm([x, y, z])) or 1.0
+        T[:3, :3] = axis_angle_matrix((x / length, y / length, z / length), np.radians(degrees))
+    return T
+
+
+def _unit(root: Element) -> float:
+    """The length of the unit of the file, m."""
+    asset = root.first("asset")
+    unit = asset.first("unit") if asset else None
+    try:
+        meters = float(unit.attributes.get("meter", 1.0)) if unit else 1.0
+    except ValueError:
+        meters = 0.0
+    if not 0.0 < meters < np.inf:
+        raise InputError(f"{root.place}: <unit meter> must be a positive number")
+    return meters
+
+
+def _numbers(element: Element) -> FloatArray:
+    return np.array(element.text.split(), float)
+
+
+def _below(element: Element) -> Iterator[Element]:
+    """The element and all within it."""
+    waiting = [element]
+    while waiting:
+        each = waiting.pop()
+        yield each
+        waiting += reversed(each.children)

@@ -1,0 +1,81 @@
+"""COLLADA files: a cube in units, nested and mirrored nodes, faces of every kind; files that are refused by name."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import flexmbs as fm
+from flexmbs.robots.collada import read_collada
+
+POINTS = " ".join(f"{x} {y} {z} 9" for z in (0, 1) for y in (0, 1) for x in (0, 1))  # a fourth number to skip
+FACES = ((0, 2, 3, 1), (4, 5, 7, 6), (0, 1, 5, 4), (2, 6, 7, 3), (0, 4, 6, 2), (1, 3, 7, 5))
+PAIRS = [" ".join(f"0 {k}" for k in face) for face in FACES]  # normal and vertex of each corner
+INPUTS = '<input semantic="NORMAL" source="#p" offset="0"/><input semantic="VERTEX" source="#v" offset="1"/>'
+KINDS = {
+    "triangles": "<p>" + " ".join(f"0 {a} 0 {b} 0 {c} 0 {a} 0 {c} 0 {d}" for a, b, c, d in FACES) + "</p>",
+    "polylist": f"<vcount>{' 4' * 6}</vcount><p>{' '.join(PAIRS)}</p>",
+    "polygons": "".join(f"<p>{pairs}</p>" for pairs in PAIRS),
+}
+NODE = """<node><translate>100 0 0</translate><rotate>0 0 1 90</rotate>
+<node><scale>1 2 -3</scale><instance_node url="#cube"/></node>
+<matrix>1 0 0 0 0 1 0 20 0 0 1 0 0 0 0 1</matrix></node>"""
+
+
+def text(kind: str = "triangles", *, node: str = NODE, unit: str = '<unit meter="0.001"/>', points: str = POINTS) -> str:
+    return f"""<?xml version="1.0"?>
+<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+<asset>{unit}<up_axis>Y_UP</up_axis></asset>
+<library_geometries><geometry id="g"><mesh><source id="p"><float_array id="a" count="32">{points}</float_array>
+<technique_common><accessor source="#a" count="8" stride="4"/></technique_common></source>
+<vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
+<{kind} count="6">{INPUTS}{KINDS[kind]}</{kind}></mesh></geometry></library_geometries>
+<library_nodes><node id="cube"><instance_geometry url="#g"/></node></library_nodes>
+<library_visual_scenes><visual_scene id="s">{node}</visual_scene></library_visual_scenes>
+<scene><instance_visual_scene url="#s"/></scene></COLLADA>"""
+
+
+def volume(points: np.ndarray, triangles: np.ndarray) -> float:
+    a, b, c = np.moveaxis(points[triangles], 1, 0)
+    return float(np.einsum("ta,ta->", a, np.cross(b, c))) / 6.0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_cube_is_where_its_nodes_put_it(kind: str, tmp_path: Path) -> None:
+    """(x, y, z) → (x, 2y, −3z) → 20 along y, a quarter turn about z and 100 along x, in mm; mirrored faces point outwards."""
+    (tmp_path / "cube.dae").write_text(text(kind), encoding="utf-8")
+    points, triangles = read_collada(tmp_path / "cube.dae")
+    np.testing.assert_allclose(points.min(axis=0), np.array([100.0 - 22.0, 0.0, -3.0]) / 1e3, atol=1e-15)
+    np.testing.assert_allclose(points.max(axis=0), np.array([100.0 - 20.0, 1.0, 0.0]) / 1e3, atol=1e-15)
+    assert len(triangles) == 12
+    assert volume(points, triangles) == pytest.approx(6e-9)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("<robot/>", "must be <COLLADA>, not <robot>"),
+        (text(unit='<unit meter="0"/>'), "<unit meter> must be a positive number"),
+        (text(node=""), "has no triangles or polygons in its scene"),
+        (text(node='<node><instance_geometry url="#missing"/></node>'), "is damaged: .*missing"),
+        (text(node='<node id="again"><instance_node url="#again"/></node>'), "is damaged: .*without end"),
+        (text(node=f'<node id="again">{2 * """<instance_node url="#again"/>"""}</node>'), "is damaged: .*without end"),
+        (text(points=POINTS.replace("1", "nan", 1)), "is damaged: .*not finite"),
+        (text(points="0 0 0 9"), "is damaged: .*not there"),
+    ],
+)
+def test_files_that_are_no_scene_are_refused(content: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "x.dae").write_text(content, encoding="utf-8")
+    with pytest.raises(fm.InputError, match=message):
+        read_collada(tmp_path / "x.dae")
+
+
+def test_visuals_of_a_robot(tmp_path: Path) -> None:
+    (tmp_path / "cube.dae").write_text(text(), encoding="utf-8")
+    mesh = '<mesh filename="cube.dae" scale="1000 1000 1000"/>'
+    link = f"<link name='base'><visual><origin xyz='0 0 3'/><geometry>{mesh}</geometry></visual></link>"
+    inertia = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial>"
+    joint = "<joint name='j' type='continuous'><parent link='base'/><child link='arm'/><axis xyz='0 0 1'/></joint>"
+    (tmp_path / "r.urdf").write_text(f"<robot name='r'>{link}<link name='arm'>{inertia}</link>{joint}</robot>")
+    (cube,) = fm.Robot.from_urdf(tmp_path / "r.urdf").solids()
+    np.testing.assert_allclose([cube.vertices.min(axis=0), cube.vertices.max(axis=0)], [[78, 0, 0], [80, 1, 3]], atol=1e-9)
