@@ -16,8 +16,10 @@ from flexmbs.model.general_couplings import nonholonomic_couplings
 from flexmbs.model.relations import nonholonomic
 from flexmbs.results.state import State
 from flexmbs.studies.balance import moved
+from flexmbs.studies.inverse_dynamics import inverse_dynamics
 from flexmbs.studies.sequence import checked_times, solution_of
 from flexmbs.studies.stated_rates import require_stated_rates
+from flexmbs.system.check import WARN, Check
 from flexmbs.system.names import velocity_names
 from flexmbs.system.records import SPARE
 from flexmbs.system.sizes import displacement_sizes
@@ -34,8 +36,8 @@ def kinematics(model: Model, times: Sequence[float] | np.ndarray) -> Solution:
     """Positions, velocities and accelerations of a driven mechanism at the given times (s).
 
     times (nt,): increasing, s.
-    g(q, t) = 0 by Newton's method from positions predicted by the velocities, G s = −γ̄, G ṡ = γ; multipliers are zero (see
-    `inverse_dynamics` for them), elastic coordinates keep their declared values.
+    g(q, t) = 0 by Newton's method from positions predicted by the velocities, G s = −γ̄, G ṡ = γ; elastic coordinates keep their
+    declared values. Forces of joints and drives are those of `inverse_dynamics`; where there are none, a check says so.
     Raises `InputError` naming the joints that are not driven, `SolverError` with the solution up to a singular position.
     Source: docs/theory.md, section 51.
 
@@ -71,9 +73,20 @@ def kinematics(model: Model, times: Sequence[float] | np.ndarray) -> Solution:
         try:
             state = path.reach(state, float(t))
         except SolverError as error:
-            raise SolverError(str(error), solution_of(found, options=options, outcome=str(error)) if found else None) from None
+            partial = _with_forces(solution_of(found, options=options, outcome=str(error))) if found else None
+            raise SolverError(str(error), partial) from None
         found.append(state)
-    return solution_of(found, options=options)
+    return _with_forces(solution_of(found, options=options))
+
+
+def _with_forces(motion: Solution) -> Solution:
+    """The motion with the multipliers that it needs and the works of the drives."""
+    try:
+        solved = inverse_dynamics(motion).solution
+    except (InputError, SolverError) as error:
+        text = f"those of joints and drives are not the forces of the motion: {error}"
+        return motion.with_checks([Check("Forces", WARN, text)])
+    return replace(motion, trajectory=solved.trajectory)
 
 
 class _Path:

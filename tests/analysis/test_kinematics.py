@@ -53,6 +53,26 @@ def test_torque_of_the_drive_gives_its_power(turning: fm.Solution) -> None:
     np.testing.assert_allclose(whole.solution.drive("motor").torque, whole.effort["motor"][:, 0])
 
 
+def test_forces_of_a_motion_are_those_of_a_run(turning: fm.Solution) -> None:
+    """Of joints and drives; outputs far apart, whose works are coarse sums, do not make the verdict."""
+    run = fm.simulate(driven(), t_end=4.0, step=1e-3).at(turning.t)
+    size = np.abs(run.joint("main").force).max()
+    for joint in turning.joints:
+        np.testing.assert_allclose(turning.joint(joint).force, run.joint(joint).force, atol=1e-4 * size)
+    np.testing.assert_allclose(turning.drive("motor").torque, run.drive("motor").torque, atol=1e-4 * size)
+    assert np.abs(turning.energy.balance).max() > 0.01 * turning.energy.scale
+    assert [check.title for check in turning.audit if check.status != "PASS"] == ["Redundancy"]
+
+
+def test_motions_without_forces_say_so() -> None:
+    model = driven()
+    model.add(fm.JointLimit("stop", "guide", lower=-10.0))
+    motion = fm.kinematics(model, [0.0, 0.1])
+    found = {check.title: check for check in motion.audit if check.status != "PASS"}
+    assert {*found} == {"Redundancy", "Forces"}
+    assert "contact" in found["Forces"].found
+
+
 def test_efforts_of_a_run_are_its_multipliers() -> None:
     run = fm.simulate(driven(), t_end=0.05, step=1e-3)
     found = fm.inverse_dynamics(run)
