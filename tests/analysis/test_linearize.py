@@ -143,6 +143,24 @@ def test_motion_of_a_mode() -> None:
     np.testing.assert_allclose(motion.joint("hinge").velocity[0], 0.0, atol=1e-9)
 
 
+def test_motion_of_a_mode_of_several_coordinates() -> None:
+    """Equal masses on a chain of equal springs, the displacement of the second relative to the first: ratios (−1 ± √5)/2."""
+    model = fm.Model("chain", gravity=(0.0, 0.0, 0.0))
+    place = model.ground
+    for name in ("first", "second"):
+        body = model.add(fm.PointMass(name, mass=1.0))
+        model.add(fm.Prismatic(f"to {name}", place, body))
+        model.add(fm.JointSpring(f"spring of {name}", f"to {name}", k=100.0))
+        place = body
+    modes = fm.linearize(model, at=fm.statics(model)).modes
+    for mode, ratio in enumerate(0.5 * (np.sqrt(5.0) * np.array([1.0, -1.0]) - 1.0)):
+        motion = modes.motion(mode, amplitude=0.1)
+        first, second = (motion.joint(f"to {name}").position[:, 0] for name in ("first", "second"))
+        np.testing.assert_allclose(second, ratio * first, atol=1e-9)
+        assert np.abs(first).max() > 1e-3
+        assert motion.verdict == "PASS"
+
+
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 def test_state_of_a_solution(coordinates: str) -> None:
     """About the moving pendulum the stiffness is m g l cos of its angle from the vertical."""
