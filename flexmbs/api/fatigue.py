@@ -37,9 +37,9 @@ def fatigue(
     curve: the S–N curve.
     nodes: numbers in the mesh; hottest: only so many, those of largest von Mises stress; by default all nodes with stress.
     measure: "signed von Mises", positive or negative as the stress is along or against its largest value, where it has the sign
-    of the principal stress of largest magnitude; "principal", that principal stress itself, or the largest where
-    the signed von Mises stress is positive and the least elsewhere, as in shear that reverses, whichever damages more; or
-    "critical plane", the largest damage by the normal stress on 18 planes across the surface.
+    of the principal stress of largest magnitude, as it has where it is neither along nor against; "principal", the largest
+    principal stress where that is positive and the least elsewhere, so that shear that reverses has its full range; or
+    "critical plane", the largest damage by the normal stress on 18 planes across the surface, for stress that changes its axes.
     The result prints the worst nodes; ``.show()`` shows the damage as colours of the body in three dimensions, and
     ``solution.report(path, fatigue=…)`` has it as a section.
     Histories are those of the outputs; a `ModelWarning` tells if, at the worst node, four times as many change the damage.

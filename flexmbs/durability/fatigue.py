@@ -24,6 +24,8 @@ from flexmbs.results.tables import table_text
 PLANES = 18  # directions across the surface, 10° apart
 BLOCK = 256  # nodes
 CHANGE = 0.1  # of the damage, with more outputs
+ACROSS = 0.2  # cosine of two deviators that are neither along nor against each other
+EVEN = 0.1  # of the principal stress of largest magnitude: differences to the other one, as in shear
 MEASURES = ("signed von Mises", "principal", "critical plane")
 
 
@@ -146,30 +148,44 @@ def _parts(solution: SolutionData, body: str, history: NodalStress, measure: str
         normals = _normals(solution, body, history.node_ids)
         return [_on_plane(history.stress, normals, np.pi * k / PLANES) for k in range(PLANES)]
     if measure == "principal":
-        return [_largest(history.stress), _on_side(history.stress)]
-    return [_directions(history.stress) * von_mises(history.stress)]
+        return [on_side(history.stress)]
+    return [directions(history.stress) * von_mises(history.stress)]
 
 
-def _largest(stress: FloatArray) -> FloatArray:
-    """The principal stress of largest magnitude (nt, m)."""
-    sizes = principal(stress)[0]
-    return np.where(np.abs(sizes[..., 0]) >= np.abs(sizes[..., 2]), sizes[..., 0], sizes[..., 2])
-
-
-def _on_side(stress: FloatArray) -> FloatArray:
-    """The largest or the least principal stress (nt, m), as `_directions` are positive or negative: in shear, where both have one
+def on_side(stress: FloatArray) -> FloatArray:
+    """The largest or the least principal stress (nt, m), as `directions` are positive or negative: in shear, where both have one
     magnitude, it reverses with the load."""
     sizes = principal(stress)[0]
-    return np.where(_directions(stress) > 0.0, sizes[..., 0], sizes[..., 2])
+    return np.where(directions(stress) > 0.0, sizes[..., 0], sizes[..., 2])
 
 
-def _directions(stress: FloatArray) -> FloatArray:
+def directions(stress: FloatArray) -> FloatArray:
     """1 or −1 (nt, m): whether the deviator is along or against that of the largest von Mises stress of the history, where it is
-    the sign of the principal stress of largest magnitude. A load that reverses changes it, in shear too."""
+    the sign of the principal stress of largest magnitude, in shear of tension; a load that reverses changes it. Across that
+    deviator it is the sign of the principal stress of largest magnitude, and in shear across it that before: it never turns with
+    small changes of the stress."""
     deviator = stress - np.repeat([1.0, 0.0], 3) * stress[..., :3].mean(axis=-1, keepdims=True)
-    peak = von_mises(stress).argmax(axis=0), np.arange(stress.shape[1])
-    along = np.einsum("tmc,mc,c->tm", deviator, deviator[peak], np.repeat([1.0, 2.0], 3))
-    return np.where(along < 0.0, -1.0, 1.0) * np.where(_largest(stress[peak][None])[0] < 0.0, -1.0, 1.0)
+    equivalent, (balance, whole) = von_mises(stress), _dominance(stress)
+    peak = equivalent.argmax(axis=0), np.arange(stress.shape[1])
+    there = np.where(balance[peak] < -EVEN * whole[peak], -1.0, 1.0)  # in shear: of its tension
+    along = 1.5 * there * np.einsum("tmc,mc,c->tm", deviator, deviator[peak], np.repeat([1.0, 2.0], 3))
+    limit = ACROSS * equivalent * equivalent[peak]
+    signs = np.where(np.abs(along) > limit, np.sign(along), np.where(np.abs(balance) > EVEN * whole, np.sign(balance), 0.0))
+    return _held(signs)
+
+
+def _dominance(stress: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """σ₁ + σ₃, positive where tension is the principal stress of largest magnitude, and the latter's size (nt, m)."""
+    sizes = principal(stress)[0]
+    return sizes[..., 0] + sizes[..., 2], np.maximum(np.abs(sizes[..., 0]), np.abs(sizes[..., 2]))
+
+
+def _held(signs: FloatArray) -> FloatArray:
+    """Signs (nt, m), in place of zeros those before, at the start those after."""
+    last = np.maximum.accumulate(np.where(signs != 0.0, np.arange(len(signs))[:, None], -1), axis=0)
+    first = (signs != 0.0).argmax(axis=0)
+    found = np.take_along_axis(signs, np.where(last < 0, first, last), axis=0)
+    return np.where(found == 0.0, 1.0, found)
 
 
 def _worst_cycle(curve: SNCurve, x: FloatArray) -> tuple[float, float, float]:

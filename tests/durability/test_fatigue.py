@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
+from flexmbs.durability.fatigue import directions, on_side
 from flexmbs.durability.histories import COMPONENTS
+from flexmbs.flexible_body.stress import von_mises
 from preprocess import CraigBampton, Isotropic, Rigid, box_mesh, reduce
 
 LENGTH, WIDTH, HEIGHT = 1.0, 0.06, 0.04
@@ -160,3 +162,35 @@ def test_histories_as_universal_file(cyclic: fm.Solution, tmp_path: Path) -> Non
         assert each["ordinate_axis_units_lab"].strip() == "Pa"
         np.testing.assert_array_equal(each["data"], view.history(node).stress[:, 0, c])
         np.testing.assert_allclose(each["x"], cyclic.t, atol=1e-3 * (cyclic.t[1] - cyclic.t[0]))
+
+
+TURN = 2.0 * np.pi
+NOISE = np.random.default_rng(0).normal(scale=1e5, size=(4000, 3))
+SECONDS = np.linspace(0.0, 20.0, 4000)
+WAVE, STARTING = np.sin(TURN * SECONDS), np.where(SECONDS < 1.0, np.sin(0.5 * TURN * SECONDS), 0.0)
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+@pytest.mark.parametrize(
+    ("stress", "by_mises", "by_principal"),
+    [
+        ((0.0, 0.0, 100e6), 0.0, 0.0),  # a shaft at constant torque
+        ((80e6, 0.0, 100e6 * STARTING), 56.0, 34.0),  # tension after a torque at the start
+        ((0.0, 0.0, 100e6 * WAVE), 173.0, 100.0),
+        ((15e6, 0.0, 100e6 * WAVE), 174.0, 100.0),
+        ((100e6 * WAVE, 0.0, 0.0), 100.0, 100.0),
+        ((80e6 * WAVE, 0.0, 100e6 * STARTING), 127.0, 104.0),  # bending that reverses after that
+        ((50e6 * (1.0 + WAVE), -50e6, 0.0), 41.0, 50.0),
+    ],
+)
+def test_small_changes_do_not_turn_the_sign_of_large_stress(
+    stress: tuple, by_mises: float, by_principal: float, side: float
+) -> None:
+    """Amplitudes (MPa) of the worst cycles of plane stress xx, yy, xy with noise: the sign of the principal stress of largest
+    magnitude turned in constant torsion, that along the largest stress in constant tension after a torque."""
+    history = np.zeros((len(SECONDS), 1, 6))
+    history[:, 0, [0, 1, 3]] = np.stack([np.broadcast_to(part, len(SECONDS)) for part in stress], axis=1) + side * NOISE
+    for values, amplitude in ((directions(history) * von_mises(history), by_mises), (on_side(history), by_principal)):
+        cycles = fm.rainflow(values[:, 0])
+        worst = np.argmax(cycles.count * cycles.amplitude**5)
+        assert 1e-6 * cycles.amplitude[worst] == pytest.approx(amplitude, abs=1.5)
