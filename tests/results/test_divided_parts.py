@@ -11,6 +11,7 @@ import flexmbs as fm
 import preprocess as pp
 from flexmbs.command.view import view
 from flexmbs.flexible_body.divided import DividedBodyData
+from flexmbs.results import cuts as cut_checks
 from flexmbs.scene.scene import scene
 
 STEEL = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0, yield_stress=2.5e8)
@@ -141,6 +142,19 @@ def test_cuts_whose_sides_do_not_fit_are_found(width: float, cuts: str, status: 
     assert (abs(turned[1] / turned[0] - 1) < 0.01) == (status == "PASS")
     (check,) = (check for check in fm.statics(bar(DIVIDED, 5000.0)).solution.audit if check.title == "Cuts of bar")
     assert check.status == "PASS"  # far bending, not warping
+
+
+def test_cuts_that_do_not_fit_for_a_moment_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long run is looked at some of its outputs, and where its displacement is largest."""
+    plate = pp.divide(pp.box_mesh((LENGTH, 0.3, 0.01), (8, 4, 1)), pieces=2)
+    model = bar(pp.reduce_divided(plate, STEEL, name="bar", cuts="averaged", **FEW), 0.0)
+    model.gravity = (0.0, 0.0, 0.0)
+    times = np.arange(12.0)
+    model.add(fm.FrameForce("twist", "bar/tip", torque=(fm.Table(times, (times == 5.0).astype(float)), 0.0, 0.0)))
+    monkeypatch.setattr(cut_checks, "MOST_TIMES", 4)
+    (check,) = (check for check in fm.quasi_static(model, times).audit if check.title == "Cuts of bar")
+    assert check.status == "WARN"
+    assert "at t = 5 s" in check.found
 
 
 def tube_in_a_tube() -> pp.Mesh:
