@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
 
 FloatArray = NDArray[np.float64]
+SPACING = 7  # of the points that stand for a surface
 
 
 class Alone(NamedTuple):
@@ -104,7 +105,7 @@ class _Writer:
         bodies = [self._body(name, factors.get(name, {}) | arrays.get(name, {}), size) for name in self.names]
         for body in bodies:
             points[body["name"]] = np.vstack([points[body["name"]], *map(extent_of, body["shapes"])])
-        box = bounds(self.shown, points, size, self._extremes(GROUND))
+        box = bounds(self.shown, points, size, self._clouds(GROUND))
         spacing = float(t[1] - t[0]) if len(t) > 1 else 0.0
         rates = {name: float(np.linalg.norm(view.angular_velocity, axis=1).max()) for name, view in self.motion.items()}
         arrows, touches = (self._arrows(), self._touches()) if self.extras.forces else ([], [])
@@ -173,13 +174,13 @@ class _Writer:
             if name in factors:
                 shape = self.shown.shape(name)
                 assert shape is not None
-                places = np.vstack([places, extremes(shape.surface.nodes[np.unique(shape.surface.triangles)])])
-            found[name] = np.vstack([np.zeros((1, 3)), places, *self._extremes(name)])
+                places = np.vstack([places, _some_of(shape.surface.nodes[np.unique(shape.surface.triangles)])])
+            found[name] = np.vstack([np.zeros((1, 3)), places, *self._clouds(name)])
         return found
 
-    def _extremes(self, body: str) -> list[FloatArray]:
-        """The outermost points of the solids on a body or the ground."""
-        return [extremes(np.asarray(solid.vertices, float)) for solid in self.solids if solid.body == body]
+    def _clouds(self, body: str) -> list[FloatArray]:
+        """Points of each solid on a body or the ground."""
+        return [_some_of(np.asarray(solid.vertices, float)) for solid in self.solids if solid.body == body]
 
     def _places(self, body: str) -> FloatArray:
         """Undeformed positions (n, 3) of the frames in use."""
@@ -295,3 +296,8 @@ def quaternions(rotation: FloatArray) -> FloatArray:
     signs = np.where(np.einsum("ti,ti->t", p[1:], p[:-1]) < 0.0, -1.0, 1.0)
     p[1:] *= np.cumprod(signs)[:, None]
     return p
+
+
+def _some_of(points: FloatArray) -> FloatArray:
+    """The outermost of points (n, 3), and some of all."""
+    return np.vstack([extremes(points), points[::SPACING]])
