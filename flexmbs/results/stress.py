@@ -27,7 +27,7 @@ from flexmbs.results.telling import telling_outputs
 
 BLOCK = 4 * 2**20  # bytes of the stresses of one block of nodes, for which the fast memory of a processor has room
 MOST_TIMES, MOST_VALUES = 2000, 20_000_000  # outputs, or nodes times outputs, evaluated by summary and report
-EVEN_NODES = 100  # of those that find the other outputs
+EVEN_NODES = 40  # of those that find the other outputs
 
 
 class StressPiece(NamedTuple):
