@@ -9,7 +9,7 @@ from flexmbs._jit import COMPILED
 from flexmbs.errors import InputError
 from preprocess.elements import ELEMENTS
 from preprocess.fe.coarse import corner_functions, linear_interpolation
-from preprocess.solve import corrections, factors, lanczos, memory, multigrid, threads
+from preprocess.solve import corrections, factors, lanczos, memory, threads
 from preprocess.solve.factorize import factorize
 from preprocess.solve.factors import CholeskyFactor
 from preprocess.solve.multigrid import Multigrid
@@ -92,7 +92,7 @@ def test_the_cycle_is_symmetric_and_positive(part, small):
 def test_results_do_not_depend_on_the_number_of_threads(part, small, monkeypatch):
     loads, found = np.random.default_rng(0).standard_normal((part.K.shape[0], 8)), []
     monkeypatch.setattr(threads, "BLOCK", 300)
-    monkeypatch.setattr(multigrid, "BLOCK", 300)
+    monkeypatch.setattr("preprocess.solve.multigrid.iteration.BLOCK", 300)
     for count in (1, 3):
         monkeypatch.setattr(threads, "_count", lambda count=count: count)
         found.append(two_grids(part).solve(loads))
@@ -168,7 +168,7 @@ def test_thin_plates_and_incompressible_solids_have_a_direct_factor(small):
 
 
 def test_a_load_that_is_not_refined_gets_a_direct_factor(part, small, monkeypatch):
-    monkeypatch.setattr(multigrid, "REFINED", 1e-30)
+    monkeypatch.setattr("preprocess.solve.multigrid.factor.REFINED", 1e-30)
     factor = two_grids(part)
     load = np.ones((part.K.shape[0], 1))
     x = factor.solve(load)
