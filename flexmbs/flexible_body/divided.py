@@ -25,7 +25,7 @@ class DividedBodyData:
     body. The body frame is that of the first piece.
 
     Raises InputError for frames that more than two pieces have, for pieces that are not all connected, and for those of different
-    parts or reductions.
+    parts or reductions, or only some of those that are damped together.
 
     Examples
     --------
@@ -46,6 +46,10 @@ class DividedBodyData:
 
     def __post_init__(self) -> None:
         check_welds(self.name, self.frames_by_piece)
+        rows = {len(piece.damping_rows) for piece in self.pieces}
+        if len(rows) > 1:
+            counts = " and ".join(map(str, sorted(rows)))
+            raise InputError(f"{self.name}: the pieces have {counts} rows of damping together; take all pieces of one reduction")
         for i, j, cut in welds(self.frames_by_piece):
             one, other = (self.pieces[k].frames[cut] for k in (i, j))
             if len(one.local) != len(other.local):
@@ -56,10 +60,14 @@ class DividedBodyData:
                     f"{self.name}: {cut} is of different parts or reductions in pieces {i + 1} and {j + 1};"
                     " take all pieces of one"
                 )
-        rows = {len(piece.damping_rows) for piece in self.pieces}
-        if len(rows) > 1:
-            counts = " and ".join(map(str, sorted(rows)))
-            raise InputError(f"{self.name}: the pieces have {counts} rows of damping together; take all pieces of one reduction")
+        cuts = {cut for _, _, cut in welds(self.frames_by_piece)}
+        for k, piece in enumerate(self.pieces, 1):
+            alone = [name for name, frame in piece.frames.items() if frame.cut and name not in cuts]
+            if alone and len(piece.damping_rows):
+                raise InputError(
+                    f"{self.name}: piece {k} has the damping of all pieces, of which that at its {alone[0]} is missing;"
+                    " take all pieces of one reduction"
+                )
 
     def __repr__(self) -> str:
         frames, modes = ", ".join(self.frames) or "none", sum(piece.nf for piece in self.pieces)

@@ -27,7 +27,8 @@ class FlexibleFrame:
     x: (3,) undeformed position [m].  R: (3, 3) undeformed axes (columns, in the body frame).
     phi, psi: (3, nf) translation and rotation shape functions.  kind: "rigid", "averaged", "origin" or "node".
     local: (m, nf) displacements of the surface relative to the frame by the shapes [m], equal in two pieces of a divided body at
-    a cut; none by default.  cut: of a cut, a digest of its nodes and of the patterns of these displacements, one for both pieces.
+    a cut; none by default.  cut: of a cut, a digest of its nodes, of the patterns of these displacements and of the damping of
+    all pieces, one for both pieces.
     Source: docs/theory.md, section 10.
 
     Examples

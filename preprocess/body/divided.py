@@ -122,7 +122,6 @@ def reduce_divided(
         _located(each.fe, body_of, each.fe, own, how, Steps(_within(progress, k, len(plan))), piece)
         for k, (each, own, how, piece) in enumerate(zip(plan, bound, hows, known))
     ]
-    bodies = _marked(bodies, {cut: _digest_of(plan[i].fe, cut, cuts, known[i]) for i, _, cut in _cuts(plan)})
     if cuts == "rigid" and len(plan) > 1 and not estimate:
         message = "divide: rigid cuts make a part stiffer, how much is not estimated; use cuts='full', or omit estimate=False"
         warnings.warn(message, PreprocessWarning, stacklevel=3)
@@ -130,6 +129,8 @@ def reduce_divided(
     if not alone:
         rows = DividedBodyData(title, tuple(bodies)).damping_rows(lambda f: damping_ratios(damping, f))
         bodies = [dataclasses.replace(body, damping_rows=own) for body, own in zip(bodies, rows)]
+    damped = b" ".join(body.damping_rows.tobytes() for body in bodies)
+    bodies = _marked(bodies, {cut: _digest_of(plan[i].fe, cut, cuts, known[i], damped) for i, _, cut in _cuts(plan)})
     if not alone and (len(rows[0]) or any(each.fe.has_dampers for each in plan)):
         frequency, ratio = pieces_damping(bodies)
         facts[f"damping: pieces, held at {reference}"] = ", ".join(f"{f:.6g} Hz {z:.3g}" for f, z in zip(frequency, ratio))
@@ -166,12 +167,13 @@ def _cuts(plan: Sequence[_Planned]) -> list[tuple[int, int, str]]:
     return list(welds([_cuts_of(piece.fe) for piece in plan]))
 
 
-def _digest_of(fe: FEModel, cut: str, kind: str, piece: Piece | None) -> str:
-    """What distinguishes a cut from those of other parts and reductions: nodes, whether they are held, patterns."""
+def _digest_of(fe: FEModel, cut: str, kind: str, piece: Piece | None, damped: bytes) -> str:
+    """What distinguishes a cut from those of other parts and reductions: nodes, whether they are held, patterns, and the damping
+    of all pieces."""
     rows = np.unique(fe.node_sets[cut])
     rows = rows[np.argsort(fe.node_ids[rows])]
     patterns = b"" if piece is None else piece.patterns[cut][dofs_of(rows)].tobytes()
-    content = (b"held" if kind == "rigid" else b"", fe.node_ids[rows].tobytes(), fe.nodes[rows].tobytes(), patterns)
+    content = (b"held" if kind == "rigid" else b"", fe.node_ids[rows].tobytes(), fe.nodes[rows].tobytes(), patterns, damped)
     return hashlib.sha256(b" ".join(content)).hexdigest()
 
 

@@ -185,6 +185,31 @@ def test_files_keep_it(tmp_path: Path) -> None:
         DividedBodyData("strip", (lone, other))
 
 
+@pytest.mark.parametrize("cuts", ["full", "averaged", "rigid"])
+def test_pieces_of_other_damping_do_not_fit(cuts: str) -> None:
+    """Rows of as many modes, of other ratios; and some of the pieces only, whose modes are others."""
+    body, other = (strip(3, damping=ratio, cuts=cuts) for ratio in (0.02, 0.3))
+    assert len({len(piece.damping_rows) for each in (body, other) for piece in each.pieces}) == 1
+    with pytest.raises(
+        InputError, match=r"strip: cut \d is of different parts or reductions in pieces 1 and 2; take all pieces of one"
+    ):
+        DividedBodyData("strip", (body.pieces[0], *other.pieces[1:]))
+    for some in (body.pieces[:1], body.pieces[:2]):
+        with pytest.raises(
+            InputError, match=r"strip: piece \d has the damping of all pieces, of which that at its cut \d is missing"
+        ):
+            DividedBodyData("strip", some)
+    assert strip(3, cuts=cuts).pieces[0].frames["cut 1"].cut != body.pieces[0].frames["cut 1"].cut
+    DividedBodyData("strip", strip(3, cuts=cuts).pieces[:2])
+
+
+@pytest.mark.parametrize("suffix", [".mbsim.h5", ".sid", ".fem", ".npz"])
+def test_files_of_other_programs_say_that_they_lack_it(tmp_path: Path, suffix: str) -> None:
+    for damping in (0.0, RATIO):
+        lost = pp.write_body(strip(2, damping=damping).pieces[0], tmp_path / f"piece{suffix}")
+        assert any("does not support the damping of all pieces together" in each for each in lost) == (damping > 0.0)
+
+
 def held_and_pushed(data: DividedBodyData, **given: object) -> fm.Model:
     model = held(data, ("root",), **given)
     model.add(fm.FrameForce("push", "part/tip", force=(0.0, 0.0, 0.01)))

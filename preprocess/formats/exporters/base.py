@@ -24,7 +24,13 @@ class Exporter(ABC):
         MachineError."""
 
 
-def missing_fields(body: FlexibleBodyData, format: str) -> list[str]:
-    """Messages for surface and stress modes, which the format cannot represent."""
-    parts = {"surface": body.surface, "stress modes": body.stress}
+def missing_fields(body: FlexibleBodyData, format: str, *, surface: bool = False, geometric: bool = True) -> list[str]:
+    """Messages for what the format cannot represent: stress modes, the damping of all pieces of a divided body together, and
+    unless it has them surface and geometric stiffness."""
+    parts = {
+        "surface": None if surface else body.surface,
+        "geometric stiffness": None if geometric else body.geometric,
+        "stress modes": body.stress,
+        "damping of all pieces together": body.damping_rows if len(body.damping_rows) else None,
+    }
     return [f"{format} does not support the {name}" for name, part in parts.items() if part is not None]

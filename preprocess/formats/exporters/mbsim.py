@@ -9,7 +9,7 @@ import numpy as np
 
 from flexmbs.files.plain_hdf5 import write_whole
 from flexmbs.flexible_body.record import FlexibleBodyData
-from preprocess.formats.exporters.base import Exporter
+from preprocess.formats.exporters.base import Exporter, missing_fields
 
 
 class MBSim(Exporter):
@@ -26,13 +26,12 @@ class MBSim(Exporter):
                 file[name] = values
 
         write_whole(path, fill)
-        missing = {"geometric stiffness": body.geometric, "stress modes": body.stress}
         named = (
             [f"the frames are nodes 1 … {len(body.frames)} without names and axes: {', '.join(body.frames)}"]
             if body.frames
             else []
         )
-        return named + [f"MBSim does not support the {name}" for name, part in missing.items() if part is not None]
+        return named + missing_fields(body, "MBSim", surface=True, geometric=False)
 
 
 def _arrays(body: FlexibleBodyData) -> dict[str, np.ndarray]:

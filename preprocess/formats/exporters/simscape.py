@@ -25,7 +25,7 @@ from flexmbs.files.output import whole_file
 from flexmbs.flexible_body.free_body import elastic_frame_motion, mass_matrix, rigid_frame_motion
 from flexmbs.flexible_body.parts import FloatArray
 from flexmbs.flexible_body.record import FlexibleBodyData
-from preprocess.formats.exporters.base import Exporter
+from preprocess.formats.exporters.base import Exporter, missing_fields
 
 
 class Superelement(NamedTuple):
@@ -49,7 +49,8 @@ class Simscape(Exporter):
                 np.savez(file, **variables)
             else:
                 scipy.io.savemat(file, variables)
-        return ["shape integrals beyond K and M, the surface and the geometric stiffness are not in the file"]
+        lost = "shape integrals beyond K and M, the surface and the geometric stiffness are not in the file"
+        return [lost, *missing_fields(body, "Simscape", surface=True)]
 
 
 def superelement(body: FlexibleBodyData) -> Superelement:
