@@ -126,7 +126,8 @@ class Reference:
                 spectrum = Spectrum(self._enclosed[None][1], self.shift)
                 self._transfer = TransferReference(trial, 0.5 * (compliance + compliance.T), spectrum)
         if not self.noise < _MOST_NOISE * request.tolerance:
-            raise InputError(f"tolerance: {request.tolerance:g} is below what round-off allows, {0.5 * self.noise:.2g}; raise it")
+            least = self.noise / _MOST_NOISE
+            raise InputError(f"tolerance: {request.tolerance:g} is below what round-off allows, {least:.2g}; raise it")
 
     def frequencies(self, reduced: FreeReduction) -> tuple[SupportBounds, ...]:
         """Bounds of the frequencies in the band under every support."""

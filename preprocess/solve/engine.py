@@ -151,7 +151,8 @@ class Serial(Engine):
         A, blocks, places = matrix.A, matrix.blocks, matrix.places
         graph = node_graph(A, blocks)
         tree = analyse(graph.indptr, graph.indices, node_order(graph, places[blocks])).of_nodes(blocks, -(-A.shape[0] // 3))
-        check_free_memory(PassingFactor.bytes_needed(tree), f"a count of modes of {3 * len(blocks)} degrees of freedom")
+        needed = PassingFactor.bytes_needed(tree, B.shape[1])
+        check_free_memory(needed, f"a count of modes of {3 * len(blocks)} degrees of freedom")
         try:
             found = PassingFactor(A, tree, B)
         except PivotError:

@@ -233,7 +233,7 @@ class PassingFactor(Elimination):
         """Raises PivotError for a zero pivot."""
         super().__init__(A.shape[0], tree, True, np.float64)
         self._steps, self._lock = rounds(tree, STREAMED), Lock()
-        self._width, self._outside = -(-max(B.shape[1], 1) // EIGHT) * EIGHT, dict[int, Array]()
+        self._width, self._outside = _width(B.shape[1]), dict[int, Array]()
         self._x = np.zeros((len(tree.order), 3, self._width))
         self._x[:, :, : B.shape[1]] = self._ordered(B)
         v = np.random.default_rng(0).standard_normal((A.shape[0], 1))
@@ -288,11 +288,17 @@ class PassingFactor(Elimination):
             self._product += product
 
     @staticmethod
-    def bytes_needed(tree: Tree) -> int:
-        """Bytes of the workspace."""
+    def bytes_needed(tree: Tree, columns: int) -> int:
+        """Bytes of the workspace with the solutions for ``columns`` of B, of which there is a copy."""
         steps, threads = rounds(tree, STREAMED), Threads().count
         spans = [sorted((_span(tree, step) for step in each), reverse=True) for each in steps]
-        return 8 * (peak_entries(tree, steps, threads) + max(sum(each[:threads]) for each in spans))
+        solutions = 2 * 3 * len(tree.order) * _width(columns)
+        return 8 * (peak_entries(tree, steps, threads) + max(sum(each[:threads]) for each in spans) + solutions)
+
+
+def _width(columns: int) -> int:
+    """Columns of arrays that have some in blocks of eight, one at least."""
+    return -(-max(columns, 1) // EIGHT) * EIGHT
 
 
 def _span(tree: Tree, step: Step) -> int:

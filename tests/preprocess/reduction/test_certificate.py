@@ -1,5 +1,7 @@
 """Certified reductions: proved bounds against full models solved by LAPACK, for random parts and methods."""
 
+import re
+
 import numpy as np
 import pytest
 from random_parts import KINDS, full_model, random_part
@@ -187,6 +189,16 @@ def test_a_tighter_tolerance_needs_no_fewer_shapes() -> None:
 def test_what_cannot_be_proved_is_refused(options, message: str) -> None:
     with pytest.raises(InputError, match=message):
         bodies(**options)
+
+
+def test_the_tolerance_that_round_off_allows_is_told() -> None:
+    with pytest.raises(InputError) as refused:
+        bodies(band=1000.0, tolerance=1e-10)
+    least = re.search("below what round-off allows, (.*); raise it", refused.value.problems[0])
+    assert least is not None
+    for share, problem in ((0.8, "below what round-off allows"), (1.2, "not proved up to 1000 Hz: mode 4 held at a")):
+        with pytest.raises(InputError, match=problem):
+            bodies(band=1000.0, tolerance=share * float(least[1]))
 
 
 def test_prestress_is_refused() -> None:

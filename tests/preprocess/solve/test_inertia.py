@@ -1,13 +1,16 @@
 """Signs of pivots and BᵀA⁻¹B of a factor whose panels are dropped, against dense matrices and the factor that is kept."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
 import preprocess as pp
 from flexmbs._jit import COMPILED
 from flexmbs.errors import InputError
-from preprocess.solve.cholesky import factor
+from preprocess.solve.cholesky import PassingFactor, analyse, factor
 from preprocess.solve.engine import SERIAL, Engine, Matrix
+from preprocess.solve.ordering import node_graph, node_order
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="SuperLU factors only")
 
@@ -56,6 +59,19 @@ def test_a_wrong_factor_shows_in_the_backward_error(block, monkeypatch):
     monkeypatch.setattr(factor.PassingFactor, "_finished", disturbed)
     found = SERIAL.inertia(matrix(block, 1e8), np.zeros((block.K.shape[0], 0)))
     assert 1e-8 < found.backward_error < 1e-4
+
+
+@pytest.mark.parametrize("columns", [0, 60, 300])
+def test_memory_needed_is_that_of_the_work(block, columns):
+    """Also of the solutions for many interfaces; beside it a copy of the matrix."""
+    A, B = matrix(block, 1e8), np.random.default_rng(2).standard_normal((block.K.shape[0], columns))
+    graph = node_graph(A.A, A.blocks)
+    tree = analyse(graph.indptr, graph.indices, node_order(graph, A.places[A.blocks])).of_nodes(A.blocks, len(block.nodes))
+    tracemalloc.start()
+    PassingFactor(A.A, tree, B)
+    used = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert used - 12 * A.A.nnz < 1.1 * PassingFactor.bytes_needed(tree, columns) < 2 * used
 
 
 def test_a_shift_at_an_eigenvalue_is_named():
