@@ -95,7 +95,8 @@ class InterfaceStatics:
         self.free_count, self.free_degrees_of_freedom = massive - 6 * (len(rigid) - sum(rigid)), massive + 6 * sum(rigid)
         self._releases: dict[int, tuple[FloatArray, bool]] = {}
         self._Y = self._restrained(np.asarray(self._G.toarray()))
-        self._border = _BorderedSystem(self._inner(self._G, self._Y), self._inner(self._G, self._R))
+        local = self._inner(self._G.power(2), 1.0 / np.maximum(_diagonal(fe, K), np.finfo(float).tiny)[:, None])[:, 0]
+        self._border = _BorderedSystem(self._inner(self._G, self._Y), self._inner(self._G, self._R), local)
 
     def response(self, loads: FloatArray, *, refined: bool = True) -> FloatArray:
         """Displacements (3N, k) under nodal loads (3N, k) with every interface coordinate held at zero.
@@ -264,12 +265,14 @@ class InterfaceStatics:
 
 
 class _BorderedSystem:
-    """Small symmetric system [H, E; Eᵀ, 0] with H and E scaled to order one."""
+    """Small symmetric system [H, E; Eᵀ, 0] with H and E scaled to order one; local: compliances that H had with each degree of
+    freedom on a spring of its own."""
 
-    def __init__(self, H: FloatArray, E: FloatArray) -> None:
+    def __init__(self, H: FloatArray, E: FloatArray, local: FloatArray) -> None:
         self._n = len(H)
         diagonal = np.abs(np.diag(H))
-        if self._n and not diagonal.min() > TINY * diagonal.max():
+        share = diagonal / np.maximum(local, np.finfo(float).tiny)  # of one unit, for displacements and rotations
+        if self._n and not share.min() > TINY * share.max():
             raise InputError(DEPENDENT)
         self._scale = 1.0 / np.sqrt(diagonal)
         rows = self._scale[:, None] * E
@@ -317,6 +320,11 @@ def _massive(fe: FEModel, free: np.ndarray) -> int:
     massive = np.zeros(fe.freedoms.size, dtype=bool)
     massive[dofs_of(free)] = mass[dofs_of(free)] > 0
     return fe.engine.count(massive)
+
+
+def _diagonal(fe: FEModel, K: sp.csr_matrix) -> FloatArray:
+    """Diagonal of a matrix (n,)."""
+    return np.asarray(fe.engine.assembled(K.diagonal()[:, None])[:, 0])
 
 
 def _driven(fe: FEModel, interfaces: Sequence[BoundInterface], eliminated: np.ndarray) -> tuple[FloatArray, np.ndarray]:

@@ -100,3 +100,18 @@ def test_interface_stiffness_resists_six_motions_fewer(bar: FEModel, kinds: tupl
     S = statics.interface_stiffness
     assert np.abs(S @ R).max() < 1e-9 * np.abs(S).max() * np.abs(R).max()
     assert np.linalg.matrix_rank(S / np.sqrt(np.outer(np.diag(S), np.diag(S))), tol=1e-8) == 6
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_responses_are_those_of_a_part_of_any_size(seed: int) -> None:
+    """Displacements times size and modulus are those of the part of a metre."""
+    random = np.random.default_rng(seed)
+    size, E = (1.0, 10 ** random.uniform(-7, 4)), (2e11, 10 ** random.uniform(6, 12))
+    kinds, found = KINDS[1 + seed % 3], []
+    for s, e in zip(size, E):
+        fe = assemble(box_mesh((0.4 * s, 0.1 * s, 0.05 * s), (4, 2, 1)), Isotropic(E=e, nu=0.3, rho=7850.0))
+        ends = {"a": kinds[0]("x0"), "b": kinds[1]("x1")}
+        statics = InterfaceStatics(fe, bind_interfaces(ends, fe.nodes, fe.node_sets))
+        load = np.random.default_rng(seed).standard_normal((statics.size, 1))
+        found.append(np.vstack([statics.held_response(load, k) * s * e for k in range(2)]))
+    np.testing.assert_allclose(found[1], found[0], rtol=0, atol=1e-8 * np.abs(found[0]).max())
