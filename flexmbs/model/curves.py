@@ -21,9 +21,9 @@ FARTHEST = 1e9  # m, of points; powers of lengths do not overflow
 FLAT = 1e-12  # of the square of its length: area of an outline that encloses nothing
 BEYOND = 1e-6  # of the length: how far a curve continues straight beyond its ends
 SAMPLES = 4  # of each segment in a global search
-NEWTON, CLOSE = 30, 1e-14  # iterations at most; last step, of the length
+NEWTON, CLOSE = 100, 1e-14  # iterations at most, few but near a centre of curvature; last step, of the length
+GROWN = 1e-12  # of its square: growth of a squared distance above round-off
 TRANSPORT = 16  # steps of each segment
-FLATTEST = 0.1  # of |c'|²: least slope of f; less beyond the centre of curvature
 
 
 def _points(size: int, least: int) -> Any:
@@ -185,13 +185,27 @@ def nearest_sample(p, o, y):
 
 @LawPart
 def nearest(p, o, y, u):
-    """u of the point nearest to y, (c − y) · c' = 0, by Newton's method from u; steps of at most a tenth of the length"""
+    """u of the point nearest to y, (c − y) · c' = 0, by Newton's method from u; steps of at most a tenth of the length, halving
+    where they leave a bracket: `low` and `high` enclose a minimum once both are finite"""
     size = p[o + KNOTS + int(p[o + COUNT]) - 1]
+    reach = size / (p[o + COUNT] - 1.0)
+    low, high, best, least = -math.inf, math.inf, u, math.inf
     for _ in range(NEWTON):
         c, cu, cuu = curve_at(p, o, u)
         d = sub(c, y)
-        slope = max(dot(cu, cu) + dot(d, cuu), FLATTEST * dot(cu, cu))
-        step = min(max(-dot(d, cu) / slope, -0.1 * size), 0.1 * size)
+        rise, distance = dot(d, cu), dot(d, d)
+        passed = distance > least + GROWN * size * size  # a minimum, between here and the best point
+        if u > best if passed else rise > 0.0:
+            high = u
+        else:
+            low = u
+        if distance < least:
+            best, least = u, distance
+        slope = dot(cu, cu) + dot(d, cuu)
+        step = -rise / slope if slope > 0.0 else math.copysign(0.1 * reach, -rise)
+        step = min(max(step, -0.1 * size), 0.1 * size)
+        if not low < u + step < high and abs(step) >= CLOSE * size:
+            step = 0.5 * (low + high) - u
         u += step
         if abs(step) < CLOSE * size:
             break

@@ -9,6 +9,7 @@ import pytest
 from scipy.optimize import brentq
 
 import flexmbs as fm
+from flexmbs.model.curves import curve_at, curve_numbers, length_of, nearest, nearest_sample
 
 
 def circle(radius: float, n: int = 48) -> list[tuple[float, float]]:
@@ -64,6 +65,49 @@ def test_circle_on_an_ellipse(a: float, gap: float) -> None:
     assert out[0] == pytest.approx(gap, abs=2e-7)
     assert out[2:4] == pytest.approx(n / np.linalg.norm(n), abs=5e-5)
     assert Placed(circle(0.03), ellipse()).at(*-centre)[0] == pytest.approx(gap, abs=2e-7)
+
+
+def outline(rng: np.random.Generator, waves: float) -> np.ndarray:
+    """Points (n, 2) of a random outline, an ellipse without waves."""
+    n = int(rng.integers(8, 25))
+    a, r = 2.0 * np.pi * np.arange(n) / n, 1.0 + waves * rng.uniform(-1.0, 1.0, n)
+    return np.column_stack([r * np.cos(a), rng.uniform(0.4, 1.0) * r * np.sin(a)]) * 10.0 ** rng.uniform(-2.0, 1.5)
+
+
+def test_nearest_points_are_exact_as_far_as_the_centre_of_curvature() -> None:
+    """(c − y) · c' = 0 within round-off and the last step, for points whose distance is nearly the radius of curvature."""
+    rng = np.random.default_rng(0)
+    for k in range(1000):
+        numbers = curve_numbers(tuple(map(tuple, outline(rng, 0.3 * (k % 2)))), closed=True)
+        size = length_of(numbers)
+        c, t, b = (np.array(each) for each in curve_at(numbers, 0, rng.uniform(0.0, size)))
+        centre = c + np.array([-t[1], t[0], 0.0]) * (t @ t) / (t[0] * b[1] - t[1] * b[0])
+        y = centre + 10.0 ** rng.uniform(-8.0, 0.0) * (c - centre)
+        first = nearest_sample(numbers, 0, tuple(y))
+        c, t, b = (np.array(each) for each in curve_at(numbers, 0, nearest(numbers, 0, tuple(y), first)))
+        d, slope = c - y, abs(t @ t + (c - y) @ b)
+        assert abs(d @ t) <= 1e-14 * ((np.linalg.norm(d) + np.linalg.norm(c)) * np.linalg.norm(t) + slope * size)
+        assert np.linalg.norm(d) <= (1.0 + 1e-12) * np.linalg.norm(np.array(curve_at(numbers, 0, first)[0]) - y)
+
+
+def test_knots_that_face_each_other() -> None:
+    """The contact point is a knot of both curves, where searches end at once or creep to it."""
+    rng = np.random.default_rng(0)
+    for _ in range(150):
+        one, other = outline(rng, 0.0), outline(rng, 0.0)
+        at, normals = [], []
+        for points in (one, other):
+            numbers = curve_numbers(tuple(map(tuple, points)), closed=True)
+            c, t, _ = curve_at(numbers, 0, float(numbers[2 + int(rng.integers(len(points)))]))
+            at.append(np.array(c[:2]))
+            normals.append(np.array([t[1], -t[0]]) / math.hypot(*t[:2]))
+        angle = math.atan2(-normals[0][1], -normals[0][0]) - math.atan2(normals[1][1], normals[1][0])
+        turned = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
+        gap = rng.uniform(-0.05, 0.5) * min(np.abs(one).max(), np.abs(other).max())
+        out = Placed(one, other).at(*(at[0] + gap * normals[0] - turned @ at[1]), angle)
+        size = np.abs(one).max() + np.abs(other).max()
+        assert out[0] == pytest.approx(gap, abs=1e-13 * size)
+        assert out[2:4] == pytest.approx(normals[0], abs=1e-11 * size / min(np.abs(one).max(), np.abs(other).max()))
 
 
 def test_ring_on_a_tilted_cylinder() -> None:

@@ -25,7 +25,7 @@ from flexmbs.model.fields import Switch, Vector
 SIDE_1, SIDE_2, AT_2, AT_SAMPLES_1, N_1, AT_SAMPLES_2, N_2, CURVE_1 = range(8)  # places in the parameters
 TWO = 1e-6  # of the length of the parent's curve: a second point as close as this, or closer, touches too
 SAME = 1e-9  # of the length: one point
-ROOT, EXACT = 60, 1e-14  # iterations at most; last bracket, of the length
+ROOT, EXACT = 200, 1e-14  # iterations at most; last bracket, of the length
 
 
 @LawPart
@@ -67,9 +67,9 @@ def distance_at(p, x, v):
 
 @LawPart
 def minimum(p, x, low, high):
-    """u₁ of the minimum of s between ``low`` and ``high``, where s' changes its sign, by regula falsi (Illinois) and bisection;
-    NaN where it does not"""
-    size = p[CURVE_1 + KNOTS + int(p[CURVE_1 + 1]) - 1]
+    """u₁ of the minimum of s between ``low`` and ``high``, where s' changes its sign, by regula falsi (Illinois) and bisection,
+    never nearer to an end than half the last bracket: a root there is enclosed at once; NaN where the sign does not change"""
+    last = EXACT * p[CURVE_1 + KNOTS + int(p[CURVE_1 + 1]) - 1]
     _, a, _ = distance_at(p, x, low)
     _, b, _ = distance_at(p, x, high)
     if a > 0.0 or b < 0.0 or a == b:
@@ -77,8 +77,11 @@ def minimum(p, x, low, high):
     v, side = low, 0
     for k in range(ROOT):
         v = low - a * (high - low) / (b - a) if k % 4 != 3 else 0.5 * (low + high)
+        if high - low < last:
+            break
+        v = min(max(v, low + 0.5 * last), high - 0.5 * last)
         _, f, _ = distance_at(p, x, v)
-        if f == 0.0 or high - low < EXACT * size:
+        if f == 0.0:
             break
         if f < 0.0:
             low, a = v, f
