@@ -58,9 +58,14 @@ class Singular(NamedTuple):
     items: list[str]
     near: InitialState
 
+    @property
+    def names(self) -> str:
+        """The items, quoted."""
+        return _names(self.items)
+
     def __str__(self) -> str:
         return (
-            f"the initial position is singular: rows of {_names(self.items)} are dependent here only (dead centre, aligned "
+            f"the initial position is singular: rows of {self.names} are dependent here only (dead centre, aligned "
             "links), and the motion may branch; start slightly away from it with q0"
         )
 

@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from flexmbs.diagnosis.rank import NEAR_STEP
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import follow, make_work
 from flexmbs.initial.assembly import displaced
 from flexmbs.initial.contradiction import row_owners
+from flexmbs.initial.initial_state import InitialState
 from flexmbs.system.compile import Compiled
 from flexmbs.system.trajectory import Trajectory
 
@@ -23,6 +25,7 @@ SINGULAR = 5e-3  # of the largest σ
 MOST = 10  # positions listed individually
 MOST_NAMES = 6
 HUGE = 1e100  # rows beyond it have diverged
+BESIDE = 10.0  # times the way to the comparison position of a singular start: within it a run has hardly left the start
 SHARE = 0.5  # of the largest part in the vanishing combination of rows: joints that are named
 
 
@@ -140,3 +143,16 @@ def ahead_of(
     if not best.fun < 0.05 * now:
         return None
     return Passage(t + best.x, rows.items(rows.ahead(t, q, s, sd, best.x)), float(best.fun) / now)
+
+
+def is_beside(
+    compiled: Compiled, near: InitialState, rank: int, t: float, q: np.ndarray, s: np.ndarray, beta: np.ndarray
+) -> bool:  # fmt: skip
+    """Whether a state is hardly farther from a singular start than ``near``, the position beside it: in coordinates, and by σ,
+    which grows with the way."""
+    if not np.abs(q - near.q).max() <= BESIDE * NEAR_STEP:
+        return False
+    rows = Rows(compiled, beta, rank)
+    here, there = rows.at(t, q, s), Rows(compiled, near.beta, rank).at(0.0, near.q, near.s)
+    rows.scale = np.maximum(np.linalg.norm(here, axis=1), np.linalg.norm(there, axis=1)).clip(1e-300)
+    return rows.least(here) <= BESIDE * rows.least(there)

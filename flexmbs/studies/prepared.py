@@ -78,7 +78,9 @@ def prepared(
     joint, first_state = _starting_state(model, start.given, start.assembly)
     singular = singular_position(joint, first_state)
     compiled, first_state = in_coordinates(joint, first_state, chosen["coordinates"])
-    regular = in_coordinates(joint, singular.near, chosen["coordinates"])[1] if singular else first_state
+    if singular:
+        singular = singular._replace(near=in_coordinates(joint, singular.near, chosen["coordinates"])[1])
+    regular = singular.near if singular else first_state
     run = Run(compiled, method, form, times, make_work(compiled.system, first_state.beta), events)
     run.connect()
     all_compiled(form.name, method.name)

@@ -156,7 +156,7 @@ def unaudited(ready: Prepared, status: int, written: int, seconds: float) -> Sol
     good = Trajectory(*(array[:reached] for array in run.out))
     if reached < written:
         run.context.clock[TIME] = run.out.t[reached]
-    ended = outcome(status, compiled, ready.method, run.context, run.work, ready.first, good)
+    ended = outcome(status, compiled, ready.method, run.context, run.work, ready.first, ready.singular, good)
     if run.ending is not None and status == DONE:
         ended = f"{AT_EVENT}'{run.ending.name}' at t = {run.ending.t:.6g} s"
     solution = Solution(

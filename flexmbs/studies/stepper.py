@@ -276,7 +276,8 @@ class Stepper:
             return
         callbacks.raise_error()
         status = NOT_FINITE if status in (DONE, STEPPED) else status
-        raise SolverError(outcome(status, run.compiled, run.method, run.context, run.work, self._ready.first, self._none))
+        first, singular = self._ready.first, self._ready.singular
+        raise SolverError(outcome(status, run.compiled, run.method, run.context, run.work, first, singular, self._none))
 
 
 def _identity(compiled: Compiled) -> np.ndarray:

@@ -3,8 +3,8 @@
 import numpy as np
 
 from flexmbs.algebra.blocks import SIZE
-from flexmbs.diagnosis.rank import NEARLY, Pivots, lost_on_the_way, pivots
-from flexmbs.diagnosis.singular_positions import ahead_of
+from flexmbs.diagnosis.rank import NEARLY, Pivots, Singular, lost_on_the_way, pivots
+from flexmbs.diagnosis.singular_positions import ahead_of, is_beside
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import shown
@@ -36,9 +36,11 @@ HUGE = 1e12  # m, rad and their rates: beyond it positions have no meaning
 
 
 def outcome(
-    status: int, compiled: Compiled, method: Integrator, context: RunContext, work: Work, first: Pivots, good: Trajectory
+    status: int, compiled: Compiled, method: Integrator, context: RunContext, work: Work, first: Pivots,
+    singular: Singular | None, good: Trajectory,
 ) -> str:  # fmt: skip
-    """ "finished", or why the run stopped; ``first``: the constraints at the start; ``good``: the outputs that were reached."""
+    """ "finished", or why the run stopped; ``first``: the constraints at the start, or beside it if it is ``singular``; ``good``:
+    the outputs that were reached."""
     t, h = float(context.clock[TIME]), float(context.clock[TAKEN])
     if status == DONE:
         return "finished"
@@ -50,7 +52,7 @@ def outcome(
         or _contact(status, compiled, method, work)
         or _undefined(compiled, context, work)
         or _dependent(compiled, context, work, good)
-        or _singular(compiled, context, work, first)
+        or _singular(compiled, context, work, first, singular)
         or _passed(compiled, context, work, first, good)
         or _locked(status, compiled)
         or _numbers(status, compiled, context, h)
@@ -131,11 +133,13 @@ def _contact(status: int, compiled: Compiled, method: Integrator, work: Work) ->
     return f"the impulses of {contact} did not converge in {int(work.status[1])} sweeps; {remedy}"
 
 
-def _singular(compiled: Compiled, context: RunContext, work: Work, first: Pivots) -> str:
+def _singular(compiled: Compiled, context: RunContext, work: Work, first: Pivots, singular: Singular | None) -> str:
     """The singular position that the last good state is near to, if it is."""
-    if compiled.n_constraints == 0 or not _sensible(context.state.q, context.state.s):
+    t, q, s, beta = float(context.clock[TIME]), context.state.q, context.state.s, work.path.beta
+    if compiled.n_constraints == 0 or not _sensible(q, s):
         return ""
-    item = lost_on_the_way(first, pivots(compiled, context.state.q, context.state.s, work.path.beta))
+    beside = singular is not None and is_beside(compiled, singular.near, first.rank(NEARLY), t, q, s, beta)
+    item = singular.names if singular and beside else lost_on_the_way(first, pivots(compiled, q, s, beta))
     if not item:
         return ""
     cause = f"near a singular position, where rows of {item} depend on others (dead centre or end of reach)"
