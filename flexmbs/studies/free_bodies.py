@@ -25,7 +25,7 @@ class FreeBodies:
     """
 
     def __init__(self, joint: State, *, rotors: bool = True) -> None:
-        model = joint.compiled.model
+        model = joint.compiled.declared
         compiled = compile_model(_with_twists(model, rotors), "absolute").with_initial_constants(joint.compiled.initial_constants)
         start = converted(joint.compiled, started(joint.compiled, joint, joint.t), compiled)
         none = np.zeros(len(start.s)), np.zeros(compiled.n_constraints)
