@@ -5,7 +5,8 @@ here a matrix L is read once. Rows of eight are in flat arrays, ``width`` number
 precision.
 """
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,6 +59,14 @@ class _Code:
     def store(self, value: Any, data: Any, place: Any) -> None:
         """Eight numbers to a place."""
         self.builder.store(value, self._eight(data, place), align=self.size)
+
+    @contextlib.contextmanager
+    def sums(self, data: Any, places: Sequence[Any]) -> Iterator[list[Any]]:
+        """Variables with the eight numbers of each place, which are stored there in the end."""
+        totals = [cgutils.alloca_once_value(self.builder, self.load(data, place)) for place in places]
+        yield totals
+        for place, total in zip(places, totals):
+            self.store(self.builder.load(total), data, place)
 
     def spread(self, data: Any, place: Any) -> Any:
         """Eight times the number at a place."""
@@ -147,14 +156,11 @@ def _subtract_turned(columns: int) -> Callable[..., None]:
             l_, l_at, height, n, w, w_at, w_width, x, x_at, x_width = _operands(code, signature, arguments)
             places = [code.place(x_at, x_width, j) for j in range(columns)]
             starts = [code.place(l_at, height, j) for j in range(columns)]
-            totals = [cgutils.alloca_once_value(builder, code.load(x, place)) for place in places]
-            with cgutils.for_range(builder, n) as loop:
+            with code.sums(x, places) as totals, cgutils.for_range(builder, n) as loop:
                 row = code.load(w, code.place(w_at, w_width, loop.index))
                 for start, total in zip(starts, totals):
                     factor = code.spread(l_, builder.add(start, loop.index))
                     builder.store(code.less(builder.load(total), factor, row), total)
-            for place, total in zip(places, totals):
-                code.store(builder.load(total), x, place)
             return context.get_dummy_value()
 
         return types.void(L, count, W, X), generate
@@ -190,16 +196,13 @@ def _add_rows() -> Callable[..., None]:
             values, columns = code.data(A.types[0], entries), code.data(A.types[1], numbers)
             x, x_at, x_width, w, w_at, w_width = _operands(code, signature.replace(args=(X, W)), arguments[3:])
             places = [code.place(w_at, w_width, a) for a in range(3)]
-            totals = [cgutils.alloca_once_value(builder, code.load(w, place)) for place in places]
             starts = [code.place(arguments[1], arguments[2], a) for a in range(3)]
-            with cgutils.for_range(builder, arguments[2]) as loop:
+            with code.sums(w, places) as totals, cgutils.for_range(builder, arguments[2]) as loop:
                 number = builder.load(builder.gep(columns, [builder.add(arguments[1], loop.index)]))
                 given = code.load(x, code.place(x_at, x_width, builder.sext(number, ir.IntType(64))))
                 for start, total in zip(starts, totals):
                     factor = code.spread(values, builder.add(start, loop.index))
                     builder.store(code.more(builder.load(total), factor, given), total)
-            for place, total in zip(places, totals):
-                code.store(builder.load(total), w, place)
             return context.get_dummy_value()
 
         return types.void(A, types.int64, types.int64, X, W), generate
@@ -236,9 +239,8 @@ def _subtract_blocks() -> Callable[..., None]:
             values, columns = code.data(B.types[0], entries), code.data(B.types[1], numbers)
             x, x_at, x_width, w, w_at, w_width = _operands(code, signature.replace(args=(X, W)), arguments[3:])
             places = [code.place(w_at, w_width, a) for a in range(3)]
-            totals = [cgutils.alloca_once_value(builder, code.load(w, place)) for place in places]
             nine, three = ir.IntType(64)(9), ir.IntType(64)(3)
-            with cgutils.for_range(builder, arguments[2], start=arguments[1]) as loop:
+            with code.sums(w, places) as totals, cgutils.for_range(builder, arguments[2], start=arguments[1]) as loop:
                 column = builder.sext(builder.load(builder.gep(columns, [loop.index])), ir.IntType(64))
                 row = code.place(x_at, x_width, builder.mul(three, column))
                 given = [code.load(x, code.place(row, x_width, b)) for b in range(3)]
@@ -247,8 +249,6 @@ def _subtract_blocks() -> Callable[..., None]:
                     for b, each in enumerate(given):
                         factor = code.spread(values, builder.add(first, ir.IntType(64)(3 * a + b)))
                         builder.store(code.less(builder.load(total), factor, each), total)
-            for place, total in zip(places, totals):
-                code.store(builder.load(total), w, place)
             return context.get_dummy_value()
 
         return types.void(B, types.int64, types.int64, X, W), generate

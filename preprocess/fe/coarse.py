@@ -27,9 +27,9 @@ def linear_interpolation(fe: FEModel) -> sp.csr_matrix | None:
     count = fe.freedoms.size // 3
     corners = np.zeros(count, dtype=bool)
     for structure in fe.structures:
-        corners[np.unique(structure.connectivity)] = True
+        corners[structure.connectivity] = True
     for group in fe.groups:
-        corners[np.unique(group.connectivity[:, : group.element.corners])] = True
+        corners[group.connectivity[:, : group.element.corners]] = True
     rows, columns, values, found = [], [], [], corners.copy()
     for group in fe.groups:
         element, table = group.element, group.connectivity
