@@ -18,7 +18,7 @@ from flexmbs.errors import MachineError
 from preprocess.solve.cholesky import Cholesky, PivotError, analyse
 from preprocess.solve.cholesky.factor import Entries, Precision
 from preprocess.solve.memory import LARGE, check_free_memory
-from preprocess.solve.refinement import ROUGH, refined, roughness
+from preprocess.solve.refinement import ROUGH, refined_in_parts, roughness
 from preprocess.solve.sparse_products import sparse_product
 
 Array = NDArray[np.float64]
@@ -27,7 +27,6 @@ Indices = NDArray[np.int64]
 OUT_OF_MEMORY, SOLVE = -2, 33  # PARDISO's error and phase
 REFINED = 1e-8  # largest error of refined solutions, relative in the energy norm
 SOLVED = 1e-6  # largest residual of a solution by a kept factor
-TOGETHER = 16  # loads refined at once
 
 
 class Problem(NamedTuple):
@@ -164,15 +163,11 @@ class CholeskyFactor(Factor):
     def solve(self, loads: Array) -> Array:
         if not self.rough:
             return self.approximate(loads)
-        columns = loads.reshape(len(loads), -1)
-        found = np.empty(columns.shape)
-        for low in range(0, columns.shape[1], TOGETHER):
-            part = np.ascontiguousarray(columns[:, low : low + TOGETHER], dtype=float)
-            found[:, low : low + TOGETHER], error = refined(self._product, self._factor.solve, part)
-            if not error <= REFINED:
-                self._factor = self._factored(np.float64)
-                return self.solve(loads)
-            self._error = max(self._error, error)
+        found, error = refined_in_parts(self._product, self._factor.solve, loads.reshape(len(loads), -1), REFINED)
+        if not error <= REFINED:
+            self._factor = self._factored(np.float64)
+            return self.solve(loads)
+        self._error = max(self._error, error)
         return found.reshape(loads.shape)
 
     def negative_pivots(self) -> int:

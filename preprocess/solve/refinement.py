@@ -21,6 +21,7 @@ ROUGH = 0.5  # largest error ε of a factor that serves
 _BEFORE = 1e-9  # error before the last step, relative in the energy norm √(xᵀKx)
 _STEPS = 20
 _TINY = 1e-300
+TOGETHER = 16  # loads refined at once
 
 
 def refined(stiffness: Operator, rough: Operator, loads: Array) -> tuple[Array, float]:
@@ -48,6 +49,18 @@ def refined(stiffness: Operator, rough: Operator, loads: Array) -> tuple[Array, 
     correction = rough(left)
     x += correction
     return x, ROUGH * _relative(_inner(correction, left), size)
+
+
+def refined_in_parts(stiffness: Operator, rough: Operator, loads: Array, most: float) -> tuple[Array, float]:
+    """`refined` for loads (n, k), a few at once, as far as the error is at most ``most``; the solutions and the largest error."""
+    found, largest = np.empty(loads.shape), 0.0
+    for low in range(0, loads.shape[1], TOGETHER):
+        part = np.ascontiguousarray(loads[:, low : low + TOGETHER], dtype=float)
+        found[:, low : low + TOGETHER], error = refined(stiffness, rough, part)
+        if not error <= most:
+            return found, error
+        largest = max(largest, error)
+    return found, largest
 
 
 def roughness(stiffness: Operator, rough: Operator, loads: Array) -> float:

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from flexmbs._jit.eights import EIGHT
 from flexmbs.errors import InputError
 from preprocess.solve.cholesky import Cholesky, PivotError, analyse
-from preprocess.solve.factors import REFINED, TOGETHER, CholeskyFactor, Factor, Problem
+from preprocess.solve.factors import REFINED, CholeskyFactor, Factor, Problem
 from preprocess.solve.memory import COARSE, check_free_memory
 from preprocess.solve.multigrid.iteration import Iteration
 from preprocess.solve.multigrid.kernels import Level, copy_blocks
 from preprocess.solve.ordering import node_graph, node_order
-from preprocess.solve.refinement import ROUGH, refined
+from preprocess.solve.refinement import ROUGH, refined_in_parts
 from preprocess.solve.sparse_products import Rows, sparse_product
 from preprocess.solve.threads import by_rows
 
@@ -24,6 +24,7 @@ Array = NDArray[np.float64]
 
 ROUGHLY, TRIED = 0.1, 1e-5  # expected errors of an approximate response, and of that which shows whether the grids serve
 LEAST = 0.25  # eigenvalue of A K from which on they serve
+BEYOND = (1.0 - LEAST) / (ROUGH * np.sqrt(LEAST))  # errors over those of `refined`: in the norm of A, reduced once by 1 − A K
 SOFT = 1e-6  # ratio of a pivot to its diagonal entry below which the matrix may be singular
 
 
@@ -82,16 +83,11 @@ class Multigrid(Factor):
     def solve(self, loads: Array) -> Array:
         if self._direct is not None:
             return self._direct.solve(loads)
-        columns = loads.reshape(len(loads), -1)
-        found = np.empty(columns.shape)
-        for low in range(0, columns.shape[1], TOGETHER):
-            part = np.ascontiguousarray(columns[:, low : low + TOGETHER], dtype=float)
-            found[:, low : low + TOGETHER], error = refined(self._product, self._cycle, part)
-            error *= (1.0 - LEAST) / (ROUGH * np.sqrt(LEAST))  # in the norm of A, reduced once more by 1 − A K
-            if not error <= REFINED:
-                self._direct = self._factored()
-                return self._direct.solve(loads)
-            self._error = max(self._error, error)
+        found, error = refined_in_parts(self._product, self._cycle, loads.reshape(len(loads), -1), REFINED / BEYOND)
+        if not BEYOND * error <= REFINED:
+            self._direct = self._factored()
+            return self._direct.solve(loads)
+        self._error = max(self._error, BEYOND * error)
         return found.reshape(loads.shape)
 
     def _factored(self) -> CholeskyFactor:
