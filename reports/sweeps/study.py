@@ -1,18 +1,21 @@
 """Sweeps that are killed, what they cost beside their runs, and 2000 flexible arms.
 
-    python reports/sweeps/study.py [--kills 50] [--arms 2000] [--failing 10000] [--only kills|overhead|arms]
+    python reports/sweeps/study.py [--kills 50] [--arms 2000] [--failing 10000] [--rounds 12] [--only kills|overhead|arms|threads]
 
 -> sweeps.json, arms.html
 
 Kills: a sweep in processes, in turns a worker, the process that started them, and everything is killed by SIGKILL after a random
 time and the sweep resumed. After each kill every result that was in the folder before is there, bit for bit, and so is everything
 that was told; at the end all outputs equal those of single runs. Overhead: cases that fail at once, so that nothing is left but
-the sweep; memory of its processes. Arms: processor time of a sweep and of a loop over `simulate`, also in threads.
+the sweep; memory of its processes. Arms: processor time of a sweep and of a loop over `simulate`, also in threads. Threads:
+rounds of a loop, two threads and two forked processes, which are what the machine has, for two tolerances.
 """
 
 import argparse
+import dataclasses
 import functools
 import json
+import multiprocessing
 import os
 import random
 import resource
@@ -23,6 +26,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -127,12 +131,37 @@ def speed_at(q0: float) -> float:
     return float(fm.simulate(pendulum(q0)).joint("hinge").velocity[-1, 0])
 
 
-def sag_of(model: fm.Model) -> float:
-    """The output of a single arm, NaN where it cannot be run."""
+def outputs_of(model: fm.Model) -> tuple[float, float]:
+    """The outputs of a single arm, NaN where it cannot be run."""
     try:
-        return float(fm.simulate(model).frame("fore/tip").position[-1, 2])
+        solution = fm.simulate(model)
     except fm.SolverError:
-        return float("nan")
+        return float("nan"), float("nan")
+    effort = solution.joint("shoulder").effort[:, 0]
+    return float(solution.frame("fore/tip").position[-1, 2]), float(np.abs(effort).max())
+
+
+def link(place: str) -> str:
+    """File of the links' part."""
+    path = Path(place) / "link.h5"
+    mesh = pp.read_mesh(str(HERE.parents[1] / "meshes" / "link.msh"), unit="mm")
+    interfaces = {"hub": pp.Rigid("hub_face"), "tip": pp.Rigid("tip_face")}
+    pp.reduce(mesh, pp.Isotropic(E=70e9, nu=0.33, rho=2700.0), interfaces=interfaces, method=pp.CraigBampton(modes=6),
+              reference="hub", damping=0.01, inertia_loads=True).save(path)  # fmt: skip
+    return str(path)
+
+
+def drawn(n: int) -> dict[str, list[float]]:
+    """Values of the arms' parameters."""
+    points = fm.LatinHypercube(count=n, seed=1).points(RANGES)
+    return {name: [float(point[k]) for point in points] for k, name in enumerate(RANGES)}
+
+
+def variants(model: fm.Model, values: dict[str, list[float]]) -> list[fm.Model]:
+    """The model with each of the values."""
+    from flexmbs.studies.parameters import changed
+
+    return [changed(model, dict(zip(values, case))) for case in zip(*values.values())]
 
 
 def cpu() -> float:
@@ -166,23 +195,11 @@ def overhead(n: int) -> dict[str, Any]:
 def arms(n: int) -> dict[str, Any]:
     """Times of a loop over a part of the cases, of the sweep of all in processes, of a part in threads; and the page."""
     with tempfile.TemporaryDirectory() as place:
-        part = Path(place) / "link.h5"
-        mesh = pp.read_mesh(str(HERE.parents[1] / "meshes" / "link.msh"), unit="mm")
-        interfaces = {"hub": pp.Rigid("hub_face"), "tip": pp.Rigid("tip_face")}
-        pp.reduce(mesh, pp.Isotropic(E=70e9, nu=0.33, rho=2700.0), interfaces=interfaces, method=pp.CraigBampton(modes=6),
-                  reference="hub", damping=0.01, inertia_loads=True).save(part)  # fmt: skip
-        model, few = arm(str(part)), max(n // 20, 2)
-        points = fm.LatinHypercube(count=n, seed=1).points(RANGES)
-        values = {name: [float(point[k]) for point in points] for k, name in enumerate(RANGES)}
+        model, few = arm(link(place)), max(n // 20, 2)
+        values = drawn(n)
         first = {name: each[:few] for name, each in values.items()}
-
-        def loop() -> list[float]:
-            from flexmbs.studies.parameters import changed
-
-            return [sag_of(changed(model, dict(zip(first, case)))) for case in zip(*first.values())]
-
         fm.simulate(model)  # compiled
-        alone, of_loop = timed(loop)
+        alone, of_loop = timed(lambda: [outputs_of(each) for each in variants(model, first)])
         threads, of_threads = timed(
             lambda: fm.sweep(model, first, design="list", outputs=OUTPUTS, executor="threads", workers=WORKERS)
         )
@@ -191,7 +208,7 @@ def arms(n: int) -> dict[str, Any]:
         )
         result.report(HERE / "arms.html", name=f"{n} flexible arms")
     for found in (threads.outputs["sag"], result.outputs["sag"][:few]):
-        np.testing.assert_array_equal(found, alone)
+        np.testing.assert_array_equal(found, [sag for sag, _ in alone])
     all_times = (("loop", of_loop, few), ("threads", of_threads, few), ("processes", of_sweep, n))
     each = {name: {key: 1e3 * value / count for key, value in times.items()} for name, times, count in all_times}
     return {
@@ -203,11 +220,52 @@ def arms(n: int) -> dict[str, Any]:
     }
 
 
+def threads(rounds: int, n: int = 16) -> dict[str, Any]:
+    """Time of an arm (ms) in a loop, in two threads and in two forked processes, by turns, for two tolerances."""
+    found: dict[str, Any] = {"arms": n, "rounds": rounds}
+    with tempfile.TemporaryDirectory() as place:
+        model, values = arm(link(place)), drawn(n)
+        for rtol in (1e-4, 1e-6):
+            model.run = dataclasses.replace(model.run, rtol=rtol, atol=1e-3 * rtol)
+            fm.simulate(model)  # compiled
+            ways = {
+                "loop": lambda: [outputs_of(each) for each in variants(model, values)],
+                "threads": lambda: fm.sweep(model, values, design="list", outputs=OUTPUTS, executor="threads", workers=WORKERS),
+                "processes": lambda: forked(model, values),
+            }
+            each = {name: [] for name in ways}
+            for _ in range(rounds):
+                for name, way in ways.items():
+                    start = time.perf_counter()
+                    way()
+                    each[name].append(1e3 * (time.perf_counter() - start) / n)
+            found[f"rtol {rtol:g}"] = {
+                name: {"least": min(times), "median": float(np.median(times)),
+                       "over the loop": min(each["loop"]) / min(times),
+                       "median over the loop": float(np.median(np.divide(each["loop"], times)))}
+                for name, times in each.items()
+            }  # fmt: skip
+    return found
+
+
+def forked(model: fm.Model, values: dict[str, list[float]]) -> list[tuple[float, float]]:
+    """Outputs of the variants from processes that are copies of this one, each with its share: nothing is waited for or sent."""
+    context = multiprocessing.get_context("fork")
+    shares = [{name: each[k::WORKERS] for name, each in values.items()} for k in range(WORKERS)]
+    with ProcessPoolExecutor(WORKERS, mp_context=context) as pool:
+        jobs = [pool.submit(share_of, model, share) for share in shares]
+        return [each for job in jobs for each in job.result()]
+
+
+def share_of(model: fm.Model, values: dict[str, list[float]]) -> list[tuple[float, float]]:
+    return [outputs_of(each) for each in variants(model, values)]
+
+
 def main() -> None:
     options = argparse.ArgumentParser()
-    for name, default in (("kills", 50), ("failing", 10000), ("arms", 2000)):
+    for name, default in (("kills", 50), ("failing", 10000), ("arms", 2000), ("rounds", 12)):
         options.add_argument(f"--{name}", type=int, default=default)
-    options.add_argument("--only", choices=("kills", "overhead", "arms"))
+    options.add_argument("--only", choices=("kills", "overhead", "arms", "threads"))
     options.add_argument("--sweep", type=Path)
     given = options.parse_args()
     warnings.simplefilter("ignore", fm.AuditWarning)  # verdicts are counted
@@ -215,7 +273,8 @@ def main() -> None:
         return sweep_in(given.sweep)
     path = HERE / "sweeps.json"
     found = json.loads(path.read_text()) if path.exists() else {}
-    parts = {"kills": lambda: kills(given.kills), "overhead": lambda: overhead(given.failing), "arms": lambda: arms(given.arms)}
+    parts = {"kills": lambda: kills(given.kills), "overhead": lambda: overhead(given.failing), "arms": lambda: arms(given.arms),
+             "threads": lambda: threads(given.rounds)}  # fmt: skip
     for name, part in parts.items():
         if given.only in (None, name):
             found[name] = part() | {"load": round(os.getloadavg()[0], 1), "processors": os.cpu_count()}
