@@ -89,15 +89,17 @@ def test_layouts_have_files_of_their_own(tmp_path: Path) -> None:
     assert len({machine_code.place(str(tmp_path), "kernel", (each,)) for each in layouts}) == len(layouts)
 
 
-@pytest.mark.parametrize("edited", [False, True])
+@pytest.mark.parametrize(("written", "edited"), [(False, False), (True, False), (True, True)])
 def test_a_process_that_began_before_an_edit_keeps_nothing(
-    edited: bool, compiled: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    written: bool, edited: bool, compiled: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its folder is that of the sources when it began; a file that it imports now may be a newer one."""
     from flexmbs._jit import compiler
 
     monkeypatch.setattr(address, "CACHE", str(tmp_path / "0123"))
     monkeypatch.setattr(jit, "CACHE", str(tmp_path / "0123"))
+    monkeypatch.setattr(jit, "_READ", {"kernels.py": (1, 8)})
+    monkeypatch.setattr(jit, "_sources", lambda: {"kernels.py": (2 if written else 1, 8)})
     monkeypatch.setattr(jit, "_source_digest", lambda: "4567" if edited else "0123")
     (tmp_path / "0123").mkdir()
     address._linked_code("of_test", "", (), True, lambda c: compiled)

@@ -53,11 +53,24 @@ def _in_digest(path: pathlib.Path, text: bytes) -> bool:
     return path.parent.name == "_jit" or any(mark in text for mark in _MARKS)
 
 
+def _sources(root: pathlib.Path = _ROOT) -> dict[str, tuple[int, int]]:
+    """Time of change and size of all files of the packages."""
+    found, folders = {}, [str(root / package) for package in PACKAGES]
+    while folders:  # a third of the time of `os.walk`
+        with os.scandir(folders.pop()) as entries:
+            for each in entries:
+                if each.name.endswith(".py"):
+                    state = each.stat()
+                    found[each.path] = state.st_mtime_ns, state.st_size
+                elif each.is_dir():
+                    folders.append(each.path)
+    return found
+
+
 def _source_digest(root: pathlib.Path = _ROOT) -> str:
     """Digest of all kernel sources and of the compiler's version."""
     digest = hashlib.sha256(importlib.metadata.version("numba").encode())
-    folders = (each for package in PACKAGES for each in os.walk(root / package))  # half the time of pathlib's
-    for path in sorted(os.path.join(folder, name) for folder, _, names in folders for name in names if name.endswith(".py")):
+    for path in sorted(_sources(root)):
         with open(path, "rb", buffering=0) as file:
             text = file.read()
         if _in_digest(pathlib.Path(path), text):
@@ -87,13 +100,14 @@ def _drop_old(current: pathlib.Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+_READ = _sources() if COMPILED else {}
 CACHE = _cache_folder() if COMPILED else None
 
 
 def sources_unchanged() -> bool:
     """Whether the sources are still those that name the folder: what a process that began before compiles of newer files would
     else be found there when the older ones are back."""
-    return CACHE is not None and pathlib.Path(CACHE).name == _source_digest()
+    return CACHE is not None and (_sources() == _READ or pathlib.Path(CACHE).name == _source_digest())
 
 
 class Lazy:
