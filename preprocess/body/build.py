@@ -307,6 +307,8 @@ def _factor_facts(statics: InterfaceStatics, keep: str | os.PathLike[str] | None
 
 def model_of(part: Mesh | FEModel, material: Materials | None) -> FEModel:
     """The finite-element model of a part, free to move: assembled from a mesh, or the given one. Raises InputError."""
+    if isinstance(part, Sequence) and part and all(isinstance(each, (Mesh, FEModel)) for each in part):
+        raise InputError(f"part: is {len(part)} pieces; reduce_divided makes one body of the pieces of a part")
     instance(part, (Mesh, FEModel), "part", "a Mesh or an FEModel, see read_mesh and assemble")
     if isinstance(part, FEModel):
         if material is not None:

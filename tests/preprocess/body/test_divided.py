@@ -133,6 +133,11 @@ def test_materials_by_element_set() -> None:
         pp.reduce_divided(pieces, {"root": STEEL, "tpi": light}, interfaces=ENDS, reference="root")
 
 
+def test_pieces_given_to_reduce_name_the_function_for_them() -> None:
+    with pytest.raises(InputError, match="part: is 2 pieces; reduce_divided makes one body of the pieces of a part"):
+        pp.reduce(pp.divide(pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pieces=2), STEEL, interfaces=ENDS, reference="root")
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
