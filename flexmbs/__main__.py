@@ -48,7 +48,7 @@ def run(
     ] = None,
     report: Annotated[Path | None, typer.Option("--report", help="Write the report (HTML, PDF) here.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in the folder from its checkpoint.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Continue it with another model, options or version.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Continue it with another model, part or version.")] = False,
     checkpoint: Annotated[float, typer.Option("--checkpoint", help="Time between checkpoints in the folder, s.")] = 30.0,
     t_end: Annotated[float | None, typer.Option("--t-end", help="End time, s.")] = None,
     step: Annotated[float | None, typer.Option("--step", help="Fixed step, s; without it steps are error-controlled.")] = None,

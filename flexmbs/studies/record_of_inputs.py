@@ -31,6 +31,14 @@ def sources() -> str:
 
 def require_same(path: pathlib.Path, mine: dict[str, Any], form: str, what: str) -> None:
     """Raise `InputError` naming everything that is not as in the record of the ``what``, of this format."""
+    problems = [f"{path}: {each}" for each in differences(path, mine, form, what)]
+    if problems:
+        problems[-1] += f"; resume with what the {what} began with, or with --force (force=True), or choose another folder"
+        raise InputError(*problems)
+
+
+def differences(path: pathlib.Path, mine: dict[str, Any], form: str, what: str) -> list[str]:
+    """What is not as in the record of the ``what``: "options.t_end was 0.5, is 1.0". Raises `InputError` where there is none."""
     try:
         record = json.loads(read_bytes(path, MOST))
         there = dict(record["of"])
@@ -38,14 +46,12 @@ def require_same(path: pathlib.Path, mine: dict[str, Any], form: str, what: str)
             raise InputError(f"{path}: has format {shown(record['format'])}; this version reads {form!r}")
     except (ValueError, KeyError, TypeError, RecursionError):
         raise InputError(f"{path}: is no record of a {what}; choose another folder") from None
-    problems = []
+    found = []
     for key in dict.fromkeys((*there, *mine)):
         one, other = there.get(key), mine.get(key)
         if isinstance(one, dict) and isinstance(other, dict):
             pairs = [(f"{key}.{name}", one.get(name), other.get(name)) for name in dict.fromkeys((*one, *other))]
         else:
             pairs = [(key, one, other)]
-        problems += [f"{path}: {name} was {shown(a)}, is {shown(b)}" for name, a, b in pairs if a != b]
-    if problems:
-        problems[-1] += f"; resume with what the {what} began with, or with --force (force=True), or choose another folder"
-        raise InputError(*problems)
+        found += [f"{name} was {shown(a)}, is {shown(b)}" for name, a, b in pairs if a != b]
+    return found

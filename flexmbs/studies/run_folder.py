@@ -42,7 +42,7 @@ from flexmbs.integrators.run_context import DONE, REACHED, TIME
 from flexmbs.model.function_code import code_digest, functions_of
 from flexmbs.results.output_log import OutputLog, Rows, fields_of, read_rows, row_bytes, rows
 from flexmbs.studies.prepared import Prepared
-from flexmbs.studies.record_of_inputs import require_same, versions
+from flexmbs.studies.record_of_inputs import differences, require_same, versions
 from flexmbs.system.names import velocity_names
 from flexmbs.system.trajectory import provenance
 from flexmbs.time_stepping.outcome import INTERRUPTED
@@ -73,7 +73,7 @@ class RunFolder:
         Continue the run in the folder from its checkpoint; where there is none it begins. The model, its parts, the options and
         the versions of the programs must be those of the run.
     force : bool
-        Continue it though they differ.
+        Continue it though model, parts, functions or versions differ, which is told; options may not.
     checkpoint : float [s]
         Time between two checkpoints.
     tell : function, optional
@@ -140,8 +140,8 @@ class OpenFolder:
         MachineError where the folder cannot be written."""
         run, mine = ready.run, identity(ready)
         begins = not (self.folder / RECORD).exists()
-        if not begins and not self.options.force:
-            require_same(self.folder / RECORD, mine, FORMAT, "run")
+        if not begins:
+            self._require(mine, ready)
         there = read_rows(self.folder / LOG)
         if there is not None and there.fields != fields_of(run.out):
             there = None
@@ -161,6 +161,21 @@ class OpenFolder:
             finally:
                 run.keep = None
         return status, written
+
+    def _require(self, mine: dict[str, Any], ready: Prepared) -> None:
+        """The run in the folder is this one, or forced to be, but for the options: its state and its outputs are of these."""
+        path = self.folder / RECORD
+        if not self.options.force:
+            return require_same(path, mine, FORMAT, "run")
+        found = differences(path, mine, FORMAT, "run")
+        options = [f"{path}: {each}" for each in found if each.startswith("options.")]
+        if options:
+            options[-1] += (
+                "; not even --force (force=True) changes options of a run; begin another folder, with start= its solution"
+            )
+            raise InputError(*options)
+        ready.warned.extend(f"forced, though {each}" for each in found)
+        return None
 
     def conclude(self, solution: Solution) -> None:
         """The solution of a finished run into the folder. Raises MachineError."""

@@ -98,6 +98,16 @@ def test_an_edited_user_function_is_named(tmp_path: pathlib.Path) -> None:
         run(tmp_path / "run", pushed(4.0))
 
 
+def test_options_are_those_of_the_run_though_it_is_forced(tmp_path: pathlib.Path) -> None:
+    """The checkpoint has the end, the steps and the memory of the method: with others it would end where the first run did."""
+    fm.simulate(pendulum(), **SHORT, folder=fm.RunFolder(tmp_path / "run"))
+    forced = fm.RunFolder(tmp_path / "run", resume=True, force=True)
+    for name, value in (("t_end", 2 * T_END), ("rtol", 1e-5), ("output_step", T_END / 4), ("integrator", "dormand-prince")):
+        with pytest.raises(fm.InputError, match=rf"(?s)options\.\S*{name} was .* is .*not even --force .* begin another folder"):
+            fm.simulate(pendulum(), **SHORT | {name: value}, folder=forced)
+    assert fm.simulate(pendulum(), **SHORT, folder=fm.RunFolder(tmp_path / "run", resume=True)).run.finished
+
+
 def test_a_folder_is_not_taken_for_another_run(tmp_path: pathlib.Path) -> None:
     """Row 41: what differs is named; a run is not overwritten, nor other files."""
     run(tmp_path / "run")
@@ -113,7 +123,9 @@ def test_a_folder_is_not_taken_for_another_run(tmp_path: pathlib.Path) -> None:
     record.write_text(text.replace(f'"numpy": "{np.__version__}"', '"numpy": "0.9"'))
     with pytest.raises(fm.InputError, match=r"versions.numpy was '0.9', is"):
         run(tmp_path / "run")
-    assert run(tmp_path / "run", force=True).run.finished
+    forced = run(tmp_path / "run", force=True)
+    assert forced.run.finished
+    assert any("forced, though versions.numpy was '0.9', is" in each for each in forced.run.notes)
     assert run(tmp_path / "run").run.finished  # what it was forced to is its record now
     record.write_text("{}")
     with pytest.raises(fm.InputError, match="no record of a run"):
