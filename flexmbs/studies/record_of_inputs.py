@@ -4,7 +4,7 @@ import functools
 import hashlib
 import json
 import pathlib
-from typing import Any
+from typing import Any, NamedTuple
 
 import flexmbs
 from flexmbs.errors import InputError, shown
@@ -29,6 +29,17 @@ def sources() -> str:
     return digest.hexdigest()[:16]
 
 
+class Difference(NamedTuple):
+    """What is not as in a record: "options.t_end was 0.5, is 1.0"."""
+
+    name: str
+    was: Any
+    now: Any
+
+    def __str__(self) -> str:
+        return f"{self.name} was {shown(self.was)}, is {shown(self.now)}"
+
+
 def require_same(path: pathlib.Path, mine: dict[str, Any], form: str, what: str) -> None:
     """Raise `InputError` naming everything that is not as in the record of the ``what``, of this format."""
     problems = [f"{path}: {each}" for each in differences(path, mine, form, what)]
@@ -37,8 +48,8 @@ def require_same(path: pathlib.Path, mine: dict[str, Any], form: str, what: str)
         raise InputError(*problems)
 
 
-def differences(path: pathlib.Path, mine: dict[str, Any], form: str, what: str) -> list[str]:
-    """What is not as in the record of the ``what``: "options.t_end was 0.5, is 1.0". Raises `InputError` where there is none."""
+def differences(path: pathlib.Path, mine: dict[str, Any], form: str, what: str) -> list[Difference]:
+    """All that is not as in the record of the ``what``. Raises `InputError` where there is none of this format."""
     try:
         record = json.loads(read_bytes(path, MOST))
         there = dict(record["of"])
@@ -53,5 +64,5 @@ def differences(path: pathlib.Path, mine: dict[str, Any], form: str, what: str) 
             pairs = [(f"{key}.{name}", one.get(name), other.get(name)) for name in dict.fromkeys((*one, *other))]
         else:
             pairs = [(key, one, other)]
-        found += [f"{name} was {shown(a)}, is {shown(b)}" for name, a, b in pairs if a != b]
+        found += [Difference(*pair) for pair in pairs if pair[1] != pair[2]]
     return found

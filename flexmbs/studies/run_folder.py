@@ -168,7 +168,7 @@ class OpenFolder:
         if not self.options.force:
             return require_same(path, mine, FORMAT, "run")
         found = differences(path, mine, FORMAT, "run")
-        options = [f"{path}: {each}" for each in found if each.startswith("options.")]
+        options = [f"{path}: {each}" for each in found if each.name.startswith("options.")]
         if options:
             options[-1] += (
                 "; not even --force (force=True) changes options of a run; begin another folder, with start= its solution"

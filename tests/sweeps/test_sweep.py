@@ -242,6 +242,22 @@ def test_a_folder_is_not_taken_for_another_sweep(tmp_path: pathlib.Path) -> None
         sweep(folder=tmp_path / "s", resume=True)
 
 
+def test_what_is_forced_is_a_finding_of_the_results_that_were_there(tmp_path: pathlib.Path) -> None:
+    """Not of those that the forced sweep adds; and no value is taken for that of another output of the same name."""
+    sweep({"joints.hinge.q0": ANGLES[:1]}, pendulum(), folder=tmp_path / "s")
+    heavy: dict[str, Any] = {"model": pendulum(mass=2.0), "folder": tmp_path / "s", "resume": True}
+    with pytest.warns(fm.AuditWarning, match="forced: model was"):
+        found = sweep({"joints.hinge.q0": ANGLES[:2]}, force=True, **heavy)
+    assert found.verdict == ("WARN", "PASS")
+    with pytest.warns(fm.AuditWarning, match="forced: model was"):
+        assert sweep({"joints.hinge.q0": ANGLES[:2]}, **heavy).verdict == ("WARN", "PASS")
+    other = {"speed": "min joint hinge.0 velocity"}
+    forced = sweep({"joints.hinge.q0": ANGLES[:2]}, outputs=other, force=True, **heavy)
+    alone = sweep({"joints.hinge.q0": ANGLES[:2]}, model=pendulum(mass=2.0), outputs=other)
+    assert forced.verdict == ("PASS", "PASS")
+    assert forced.outputs["speed"].tolist() == alone.outputs["speed"].tolist()
+
+
 def test_results_of_other_values_of_the_model_are_not_taken(tmp_path: pathlib.Path) -> None:
     """Cases are known by their parameters: a folder holds one set of these, in which the rest of the model is the same."""
     sweep({"bodies.bob.mass": [1.0, 2.0]}, pendulum(), folder=tmp_path / "s")

@@ -20,7 +20,7 @@ from flexmbs.studies.prepared import Start, prepared
 from flexmbs.studies.simulate import concluded
 from flexmbs.studies.sweeps.outputs import UnknownChannel, evaluated
 from flexmbs.studies.sweeps.study import Case, Study
-from flexmbs.system.check import PASS
+from flexmbs.system.check import PASS, WARN
 from flexmbs.time_stepping.outcome import INTERRUPTED
 
 NOTHING: dict[str, Any] = dict.fromkeys(
@@ -39,6 +39,12 @@ class Record(NamedTuple):
     findings: tuple[str, ...] = ()  # checks that are not PASS, declared values that were not kept
     seconds: float = 0.0
     failure: str = ""
+
+    def marked(self, findings: Sequence[str]) -> "Record":
+        """The same with more findings, for which it is no PASS."""
+        more = tuple(each[:MOST_TEXT] for each in findings if each[:MOST_TEXT] not in self.findings)
+        verdict = WARN if more and self.verdict == PASS else self.verdict
+        return self._replace(verdict=verdict, findings=more + self.findings)
 
 
 def run_batch(study: Study, cases: Sequence[Case], logs: str, solutions: str) -> None:

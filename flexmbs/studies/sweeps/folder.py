@@ -23,13 +23,14 @@ from flexmbs.errors import InputError
 from flexmbs.files.framed_log import framed
 from flexmbs.files.output import made_folder, whole_file, write_text
 from flexmbs.files.reserve import locked_by
-from flexmbs.studies.record_of_inputs import require_same
+from flexmbs.studies.record_of_inputs import Difference, differences, require_same
 from flexmbs.studies.sweeps.batch import Record, packed_record, read_log
 
 FORMAT = "flexmbs-sweep-folder/1"
 RECORD, LOGS, ALL, SOLUTIONS, PARTS, TABLE, LOCK = (
     "sweep.json", "cases", "cases.log", "solutions", "parts", "table.csv", ".sweep.lock",
 )  # fmt: skip
+OF_CASES = ("point", "parameters")  # in the record: by their values cases are known
 
 
 class SweepFolder:
@@ -54,14 +55,29 @@ class SweepFolder:
             yield SweepFolder(folder)
 
     def begin(self, mine: dict[str, Any], *, force: bool) -> None:
-        """The record of what all cases have in common. Raises InputError where the folder has another one, MachineError."""
+        """The record of what all cases have in common. Raises InputError where the folder has another one, MachineError.
+
+        ``force``: results are kept though they are of another one, which is among their findings, but those of other outputs of
+        the same name.
+        """
         path = self.folder / RECORD
         if path.exists() and not force:
             require_same(path, mine, FORMAT, "sweep")
         else:
+            if path.exists():
+                self._mark(differences(path, mine, FORMAT, "sweep"))
             write_text(path, json.dumps({"format": FORMAT, "of": mine}, indent=1) + "\n")
         for name in (LOGS, SOLUTIONS):
             made_folder(self.folder / name)
+
+    def _mark(self, changes: Iterable[Difference]) -> None:
+        """Results so far as those of what is changed now. Raises InputError, OSError, MachineError."""
+        changes = [each for each in changes if each.name not in OF_CASES]
+        outputs = {each.name.removeprefix("outputs.") for each in changes if each.name.startswith("outputs.")}
+        others = [f"forced: {each}" for each in changes if not each.name.startswith("outputs.")]
+        if changes:
+            kept = (record for record in self.records().values() if outputs.isdisjoint(record.outputs))
+            self.gather([record.marked(others) for record in kept])
 
     def next_batch(self) -> str:
         """What the names of the logs of a new batch begin with."""

@@ -90,7 +90,8 @@ def sweep(
     retry : bool
         With ``resume``: also the cases that failed.
     force : bool
-        With ``resume``: though model, outputs or versions are others than those in the folder.
+        With ``resume``: though model, outputs or versions are others than those in the folder, which is then a finding of the
+        results that it has; those without the wanted outputs are run again.
     keep : bool
         Keep the solution of each case in the folder; see `SweepResult.solution_file`.
     executor : 'processes', 'threads', executor or client
