@@ -189,7 +189,8 @@ def axis_of(name: str, given: Any) -> Axis:
     if isinstance(given, Spread):
         return given
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Sequence | np.ndarray):
-        raise InputError(f"{where}: {shown(given)} is no list of values; give [1.0, 2.0], or fm.Range(1.0, 2.0)")
+        ranges = "fm.Range(1.0, 2.0), in files {low = 1.0, high = 2.0}"
+        raise InputError(f"{where}: {shown(given)} is no list of values; give [1.0, 2.0], or {ranges}")
     values = tuple(given.tolist() if isinstance(given, np.ndarray) else given)
     if not values:
         raise InputError(f"{where}: has no values; give at least one")
