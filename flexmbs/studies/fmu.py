@@ -104,7 +104,10 @@ def export_fmu(
         content.mkdir()
         _with_files(model, content).save(content / MODEL)
         experiment = {"t_end": stepper.t_end, "communication_step": suggested}
-        facts = {"stepper": options | found, "experiment": experiment, "version": version, "description": model.name}
+        units = {**stepper.inputs.units, **stepper.outputs.units}
+        facts = {
+            "stepper": options | found, "experiment": experiment, "units": units, "version": version, "description": model.name,
+        }  # fmt: skip
         (content / OPTIONS).write_text(json.dumps(facts, indent=1), encoding="utf-8")
         script = place / f"{name.lower()}_unit.py"
         script.write_text(SCRIPT.format(name=name, package=PACKAGES[version], version=version), encoding="utf-8")

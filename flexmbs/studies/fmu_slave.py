@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
-from xml.etree.ElementTree import SubElement
+from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
 
@@ -17,6 +17,10 @@ from flexmbs.studies.stepper import Stepper
 
 MODEL, OPTIONS = "model.toml", "unit.json"
 AT = 1e-9  # of the time, by which an importing program may round it
+SI = {  # powers of base units
+    "N": {"kg": 1, "m": 1, "s": -2}, "N m": {"kg": 1, "m": 2, "s": -2}, "m": {"m": 1}, "rad": {"rad": 1},
+    "m/s": {"m": 1, "s": -1}, "rad/s": {"rad": 1, "s": -1},
+}  # fmt: skip
 
 
 class Unit:
@@ -29,6 +33,7 @@ class Unit:
         self._version, self._options, self._last = facts["version"], facts["stepper"], facts["experiment"]["t_end"]
         for key in ("inputs", "outputs"):
             self._options[key] = {name: tuple(port) for name, port in self._options[key].items()}
+        self._units: dict[str, str] = facts["units"]
         self._given = dict.fromkeys(self._options["inputs"], 0.0)
         self._begun, self._wrong = 0.0, ""
         self.description = facts["description"]
@@ -55,12 +60,27 @@ class Unit:
             self.register_variable(real(name, causality=causality.output, **continuous, **ends), nested=False)  # type: ignore[attr-defined]
 
     def to_xml(self, *options: Any) -> Any:
-        """The description, in FMI 2 with the outputs among the initial unknowns, which PythonFMU leaves out."""
+        """The description with units, in FMI 2 with the outputs among the initial unknowns, which PythonFMU leaves out."""
         root = super().to_xml(*options)  # type: ignore[misc]
+        self._add_units(root)
         outputs = root.find("ModelStructure/Outputs")
         if self._version == 2 and outputs is not None:
             SubElement(root.find("ModelStructure"), "InitialUnknowns").extend(deepcopy(list(outputs)))
         return root
+
+    def _add_units(self, root: Element) -> None:
+        """Units of the variables, and their definition from those of SI, which comes behind the kind of the unit."""
+        units = {name: unit for name, unit in self._units.items() if unit in SI}
+        for variable in root.findall("ModelVariables/*"):
+            typed = variable if self._version == 3 else variable.find("Real")
+            if typed is not None and variable.get("name") in units:
+                typed.set("unit", units[variable.get("name", "")])
+        definitions = Element("UnitDefinitions")
+        for unit in dict.fromkeys(units.values()):
+            powers = {base: str(power) for base, power in SI[unit].items()}
+            SubElement(SubElement(definitions, "Unit", name=unit), "BaseUnit", powers)
+        if len(definitions):
+            root.insert([each.tag for each in root].index("CoSimulation") + 1, definitions)
 
     @cached_property
     def stepper(self) -> Stepper:

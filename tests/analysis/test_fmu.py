@@ -14,6 +14,7 @@ fmi2, fmi3, validation = (pytest.importorskip(f"fmpy.{each}") for each in ("fmi2
 pytest.importorskip("pythonfmu")
 pytest.importorskip("pythonfmu3")
 
+UNITS = {"motor": "N m", "angle": "rad", "rate": "rad/s"}
 PORTS: dict[str, Any] = {
     "inputs": {"motor": ("effort", "hinge")}, "outputs": {"angle": ("coordinate", "hinge"), "rate": ("rate", "hinge")},
 }  # fmt: skip
@@ -76,6 +77,9 @@ def slave(unit: Path, tmp_path: Path) -> Iterator[Slave]:
 def test_the_unit_is_valid_and_says_that_it_needs_its_tool(unit: Path) -> None:
     assert validation.validate_fmu(str(unit)) == []
     description = fmpy.read_model_description(str(unit))
+    assert {each.name: each.unit for each in description.modelVariables if each.name != "time"} == UNITS
+    newton_metre = next(each.baseUnit for each in description.unitDefinitions if each.name == "N m")
+    assert (newton_metre.kg, newton_metre.m, newton_metre.s, newton_metre.rad) == (1, 2, -2, 0)
     assert description.coSimulation.needsExecutionTool
     assert description.coSimulation.canGetAndSetFMUstate
     assert float(description.defaultExperiment.stepSize) == pytest.approx(1e-2)
