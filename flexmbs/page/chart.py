@@ -15,6 +15,7 @@ from flexmbs.page.panels import Curve, FloatArray, Panel, limits, span_of, thinn
 WIDTH, HEIGHT = 1000, 190  # of a panel, user units
 LEFT, RIGHT, TOP, BOTTOM = 64, 8, 8, 24
 ROW = 26  # height of a bar
+LETTER, CAPITAL = 7, 0.6  # width of most letters; by how much capitals are wider
 POINTS = 400
 COLOURS = 8
 MOST_MARKS = 60  # of peaks of a curve that leave the axis
@@ -123,8 +124,16 @@ def _bars(panel: Panel, span: tuple[float, float], width: float) -> str:
             a, b = axes.x(np.array([state.start, state.end]))
             found.append(f'<rect class="state {state.kind}" x="{a:.1f}" y="{top + 4}" width="{b - a:.1f}" height="{ROW - 8}"/>')
         found += [f'<circle class="mark" cx="{x:.1f}" cy="{top + ROW / 2}" r="3"/>' for x in axes.x(np.array(bar.marks))]
-        found.append(f'<text class="row" x="{LEFT + 6}" y="{top + ROW / 2 + 4}">{html.escape(bar.name)}</text>')
+        found.append(f'<text class="row" x="{LEFT + 6}" y="{top + ROW / 2 + 4}">{_within(bar.name, axes)}</text>')
     return _drawing(panel.heading, axes, found)
+
+
+def _within(name: str, axes: Axes) -> str:
+    """A name on a bar, its middle left out where it is longer than the bar, and the whole one as its title."""
+    letter = LETTER * (1.0 + CAPITAL * sum(map(str.isupper, name)) / len(name))
+    room = int((axes.width - LEFT - RIGHT - 12) / letter)
+    short = name if len(name) <= room else f"{name[: room - room // 3 - 1]}…{name[-(room // 3) :]}"
+    return html.escape(short) if short == name else f"<title>{html.escape(name)}</title>{html.escape(short)}"
 
 
 def _grid(axes: Axes, marks: list[tuple[float, str]]) -> list[str]:
@@ -137,7 +146,9 @@ def _grid(axes: Axes, marks: list[tuple[float, str]]) -> list[str]:
     for value in ticks(*axes.span, max(int(axes.width / 120), 4)):
         x = float(axes.x(np.array(value)))
         found.append(f'<path class="grid" d="M{x:.1f} {TOP}V{bottom}"/>')
-        found.append(f'<text class="tick middle" x="{x:.1f}" y="{bottom + 17}">{number(round(value, 12))}</text>')
+        text = number(round(value, 12))
+        place = min(x, axes.width - 0.5 * LETTER * len(text))
+        found.append(f'<text class="tick middle" x="{place:.1f}" y="{bottom + 17}">{text}</text>')
     return found
 
 

@@ -6,7 +6,6 @@ import base64
 import importlib.util
 import json
 import pathlib
-import re
 import struct
 import urllib.parse
 from collections.abc import Iterable, Sequence
@@ -32,7 +31,7 @@ MOST_LINES, MOST_IMPACTS = 240, 60  # of the model file; listed
 CONTACTS = ("contact", "kind", "closed", "largest force", "at t [s]", "friction [N]", "impacts", "lost [J]")
 FRICTIONS = ("friction in joints", "kind", "joint", "largest", "at t [s]", "largest power [W]", "lost [J]")
 IMPACTS = ("t [s]", "impact of", "normal impulse [N s, N m s]", "along the plane", "lost [J]")
-LONG = re.compile(r"[^\s\u200b]{30}")  # a word that is broken, so that no column is wider than the page
+ROOM, NARROW = 100, 20  # characters across the page; longest texts of columns that keep their widths in a table with more
 LOOK = (
     f"text{{font:11px 'DejaVu Sans';fill:{MUTED}}}.end{{text-anchor:end}}.middle{{text-anchor:middle}}"
     f".row{{fill:{INK};paint-order:stroke;stroke:#fff;stroke-width:3px}}"
@@ -109,7 +108,13 @@ class _Document:
         """A table; columns: "l" and "r" for left and right, "w" for left and as wide as there is room."""
         shown = [[_cell(value) for value in row] for row in rows[:most]]
         if shown:
-            self._add("table", columns=list(columns), head=list(head), rows=shown)
+            sides = ["right" if column == "r" else "left" for column in columns]
+            self._add(
+                "table",
+                columns=list(zip(sides, _shares(columns, [head, *shown] if head else shown))),
+                head=list(head),
+                rows=shown,
+            )
         if len(rows) > most:
             self._notes([f"and {len(rows) - most} more"])
 
@@ -281,8 +286,15 @@ def _cell(value: Any) -> Any:
     """A value of a table as text; badges as they are."""
     if isinstance(value, dict):
         return value
-    text = "none" if value is None else number(value) if isinstance(value, int | float) else str(value)
-    return LONG.sub("\\g<0>\u200b", text)
+    return "none" if value is None else number(value) if isinstance(value, int | float) else str(value)
+
+
+def _shares(columns: str, rows: Sequence[Sequence[Any]]) -> list[int]:
+    """Of each column its share in the room that is left, 0 where it is as wide as its texts; names may be 100 characters long."""
+    longest = [max((len(text) for text in texts if isinstance(text, str)), default=0) for texts in zip(*rows)]
+    if sum(longest) + 2 * len(longest) <= ROOM:
+        return [int(column == "w") for column in columns]
+    return [min(n, ROOM // 2) if n > NARROW or column == "w" else 0 for column, n in zip(columns, longest)]
 
 
 def _mass(value: float, total: float) -> str:

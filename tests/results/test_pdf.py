@@ -1,12 +1,15 @@
 """The report as a PDF document, read by another program; without the package typst, one clear line."""
 
+import itertools
 import json
 import re
 import sys
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 import pytest
+from PIL import ImageFont
 from runs import hanging
 from test_contacts_on_the_page import sledge
 from test_report import NASTY, named_nastily
@@ -104,6 +107,51 @@ def test_names_are_text_and_never_code(tmp_path: Path) -> None:
     assert "#panic() @a *b*" in every
     assert "$a_1$ & <img src=x onerror=alert(1)>" in every
     assert '_hinge, "$x^2$"' in every
+
+
+def runs_of_text(page: "pypdf.PageObject") -> list[tuple[int, float, float, str]]:
+    """Pieces of text of a page: line, left and right end in points, text; by line and place."""
+    folder = Path(matplotlib.get_data_path(), "fonts", "ttf")
+    sans, mono = (ImageFont.truetype(str(folder / f"DejaVuSans{kind}.ttf"), 200) for kind in ("", "Mono"))
+    found = []
+
+    def visit(text: str, at: list[float], within: list[float], named: dict, size: float) -> None:
+        shown = text.replace("\u200b", "").strip()
+        x, y = at[4] + within[4] * at[0], at[5] + within[5] * at[3]
+        font = mono if named and "Mono" in named["/BaseFont"] else sans
+        if shown:
+            found.append((round(y), x, x + font.getlength(shown) * size * within[0] * at[0] / 200.0, shown))
+
+    page.extract_text(visitor_text=visit)
+    return sorted(found)
+
+
+@pytest.mark.parametrize(
+    "rest",
+    ["_shoulder_controller_of_the_upper_arm.left_side" * 2, " part of the left arm with all that belongs to it" * 2, "W" * 90],
+)
+def test_long_names_stay_in_their_columns(tmp_path: Path, rest: str) -> None:
+    """Names of 100 characters, with marks, of words and without any place to break: no text on another or beyond the margin."""
+    names = iter(f"{k}{rest}"[:100].strip() for k in range(20))
+    model = fm.Model(next(names), gravity=(0, 0, -9.81))
+    tip = next(names)
+    arm = model.add(fm.RigidBody(next(names), mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.5, 0, 0), frames={tip: (1, 0, 0)}))
+    end = model.add(fm.RigidBody(next(names), mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.5, 0, 0)))
+    hinge = model.add(fm.Revolute(next(names), model.ground, arm, axis="y", q0=-0.5))
+    model.add(fm.Revolute(next(names), arm[tip], end, axis="y", q0=0.4))
+    model.add(fm.JointFriction(next(names), joint=hinge, coulomb=0.1))
+    model.add(fm.SpherePlane(next(names), model.ground, end, radius=0.02, friction=0.3))
+    fm.simulate(model, t_end=0.01, step=1e-3, integrator="moreau-jean").report(tmp_path / "long.pdf")
+    reader = pypdf.PdfReader(tmp_path / "long.pdf")
+    every = "".join(re.sub(r"\s", "", text) for text in texts(tmp_path / "long.pdf"))
+    for name in (model.name, *model.bodies, *model.joints, *model.forces, *model.contacts, tip):
+        assert name.replace(" ", "") in every
+    for page in reader.pages:
+        runs = runs_of_text(page)
+        right = float(page.mediabox.width) - 56.0
+        assert not [run for run in runs if run[2] > right + 1.0 and "…" not in run[3]]
+        for one, other in itertools.pairwise(runs):
+            assert one[0] != other[0] or other[1] > one[2] - 1.5, (one, other)
 
 
 def test_only_solids_are_pixels(tmp_path: Path) -> None:
