@@ -124,18 +124,24 @@ def compare(
     step: Annotated[float | None, typer.Option("--step", help="Fixed step, s; without it steps are error-controlled.")] = None,
     formalism: Annotated[list[str] | None, typer.Option("--formalism", help="Only this one; may be repeated.")] = None,
     integrator: Annotated[list[str] | None, typer.Option("--integrator", help="Only this one; may be repeated.")] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Implicit integration with every formalism, not only with the first one.")
+    ] = False,
     rtol: Annotated[float, typer.Option("--rtol", help="Relative tolerance.")] = 1e-7,
     atol: Annotated[float, typer.Option("--atol", help="Absolute tolerance.")] = 1e-9,
     as_json: AsJson = False,
     allow_outside: AllowOutside = False,
     allow_code: AllowCode = False,
 ) -> None:
-    """Run a model under all formalisms: agreement, energy error, drift, time. The first one compiles for a minute or two."""
+    """Run a model under all formalisms: agreement, energy error, drift, time, in rows that appear as they come.
+
+    The first one compiles for up to a minute. All formalisms run with explicit steps, the first one also with implicit ones.
+    """
     from flexmbs.command.compare import compare as command
 
     options = {"t_end": t_end, "step": step, "formalisms": formalism, "integrators": integrator, "rtol": rtol, "atol": atol}
     access = {"allow_outside": allow_outside, "allow_code": allow_code}
-    raise typer.Exit(command(model, options, as_json=as_json, access=access))
+    raise typer.Exit(command(model, options, every=every, as_json=as_json, access=access))
 
 
 @app.command()

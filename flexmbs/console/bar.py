@@ -1,6 +1,6 @@
 """A bar of progress on a terminal."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -19,19 +19,30 @@ class MemoryColumn(ProgressColumn):
         return Text(f"{used_memory() / 1e9:.2f} GB, at most {peak_memory() / 1e9:.2f}")
 
 
+class Bar:
+    """A bar that moves forward only; results go above it."""
+
+    def __init__(self, shown: Progress, title: str) -> None:
+        self.shown, self.title, self.done = shown, title, 0.0
+        self.task = shown.add_task(title, total=1.0)
+
+    def __call__(self, fraction: float, text: str) -> None:
+        """Move it."""
+        self.done = max(self.done, fraction)
+        self.shown.update(self.task, completed=self.done, description=text or self.title)
+
+    def put(self, text: str) -> None:
+        """A result on stdout, above the bar."""
+        self.shown.stop()
+        print(text, flush=True)
+        self.shown.start()
+
+
 @contextmanager
-def bar_on_terminal(title: str, *, memory: bool) -> Iterator[Callable[[float, str], None]]:
+def bar_on_terminal(title: str, *, memory: bool) -> Iterator[Bar]:
     """See `flexmbs.console.messages.progress_bar`."""
     columns = TextColumn("{task.description}", markup=False), BarColumn(bar_width=28), TextColumn("{task.percentage:>3.0f} %")
     last = (TimeElapsedColumn(), MemoryColumn()) if memory else (TimeElapsedColumn(),)
-    bar = Progress(*columns, *last, console=messages, transient=True, disable=not messages.is_terminal)
-    with bar:
-        task = bar.add_task(title, total=1.0)
-        done = 0.0
-
-        def report(fraction: float, text: str) -> None:
-            nonlocal done
-            done = max(done, fraction)
-            bar.update(task, completed=done, description=text or title)
-
-        yield report
+    disable = not messages.is_terminal
+    with Progress(*columns, *last, console=messages, transient=True, disable=disable) as shown:
+        yield Bar(shown, title)

@@ -4,20 +4,40 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 Report = Callable[[float, str], None]
 
 
+class Progress(Protocol):
+    """What shows progress: called with the completed fraction and a text."""
+
+    def __call__(self, fraction: float, text: str) -> None:
+        """Move the bar."""
+
+    def put(self, text: str) -> None:
+        """A result on stdout while the work goes on."""
+
+
+class _Silent:
+    """Where stderr is not a terminal."""
+
+    def __call__(self, fraction: float, text: str) -> None:
+        """There is no bar."""
+
+    def put(self, text: str) -> None:
+        put(text)
+
+
 @contextmanager
-def progress_bar(title: str, *, memory: bool = False) -> Iterator[Report]:
+def progress_bar(title: str, *, memory: bool = False) -> Iterator[Progress]:
     """A bar on stderr while the block runs, with elapsed time and, optionally, ``memory`` used; ``report(fraction, text)`` moves
     it.
 
     Silent if stderr is not a terminal.
     """
     if not sys.stderr.isatty():
-        yield lambda fraction, text: None
+        yield _Silent()
         return
     from flexmbs.console.bar import bar_on_terminal
 
@@ -32,7 +52,7 @@ def note(line: str) -> None:
 
 def put(text: str) -> None:
     """A result on stdout."""
-    print(text)
+    print(text, flush=True)
 
 
 def put_json(value: Any) -> None:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,10 +18,12 @@ from flexmbs.formalisms.stabilization import Projection
 from flexmbs.initial.initial_state import InitialState, consistent_state, in_coordinates, settle
 from flexmbs.integrators import INTEGRATORS
 from flexmbs.model.check import declaration_report
+from flexmbs.results.views import BodyView
 from flexmbs.studies.evaluate import evaluate
 from flexmbs.studies.options import DEFAULTS, asked, by_name, check_progress, has_option, listed, output_times
 from flexmbs.studies.simulate import simulate
 from flexmbs.system.records import SPARE, copied
+from flexmbs.system.sizes import model_size
 from flexmbs.system.topology import COORDINATES, topology
 from flexmbs.system.trajectory import RunInfo, Trajectory
 from flexmbs.time_stepping.records import facts, make_outputs
@@ -40,7 +42,8 @@ class Row:
 
     accelerations, reactions: largest differences at the same states, relative to the largest value or to gravity and the weight
     of all bodies (round-off expected); unique joint reactions only, NaN if there are none.
-    positions: largest difference of body positions over the run, relative to the largest distance moved.
+    positions: largest difference of places of bodies (origin, ends of the axes) over the run, relative to the largest distance
+    moved.
     energy: largest error of the energy balance relative to the largest energy or work.  drift: max |g| and max |G s + γ̄|.
     t_end: end of the comparison, s, before that of the others if an explicit method would take too many steps.
     """
@@ -65,11 +68,27 @@ class Row:
         """True if the run reached its end."""
         return self.outcome == "finished"
 
+    def __str__(self) -> str:
+        texts = (
+            self.formalism, self.coordinates, self.integrator, f"{self.accelerations:.1e}", f"{self.reactions:.1e}",
+            f"{self.positions:.1e}", f"{self.energy:.1e}", f"{self.drift[0]:.1e}", f"{self.drift[1]:.1e}", str(self.steps),
+            str(self.evaluations), f"{self.seconds:.3g}",
+        )  # fmt: skip
+        return _line(texts) + ("" if self.finished else f"  {self.outcome}")
+
 
 HEADINGS = (
     "formalism", "coordinates", "integrator", "accelerations", "reactions", "positions", "energy error", "|g|", "|Gs + γ̄|",
     "steps", "evaluations", "seconds",
 )  # fmt: skip
+NUMBER = 7  # characters of most numbers
+_NAMES: tuple[Sequence[str], ...] = tuple(FORMALISMS), COORDINATES, tuple(INTEGRATORS)
+
+
+def _line(texts: Sequence[str]) -> str:
+    """One line of the table; its columns are as wide in every table, so that rows may be shown as they come."""
+    widest = [max(map(len, names)) for names in _NAMES] + [NUMBER] * (len(HEADINGS) - len(_NAMES))
+    return "  ".join(text.ljust(max(width, len(head))) for text, width, head in zip(texts, widest, HEADINGS)).rstrip()
 
 
 @dataclass(frozen=True)
@@ -89,17 +108,6 @@ class Comparison:
         """Largest difference of accelerations between formalisms at the same states; 0 if no run has states."""
         return max((row.accelerations for row in self.rows if np.isfinite(row.accelerations)), default=0.0)
 
-    def table(self) -> list[tuple[str, ...]]:
-        """The rows as texts in the order of `HEADINGS`."""
-        return [
-            (
-                row.formalism, row.coordinates, row.integrator, f"{row.accelerations:.1e}", f"{row.reactions:.1e}",
-                f"{row.positions:.1e}", f"{row.energy:.1e}", f"{row.drift[0]:.1e}", f"{row.drift[1]:.1e}", str(row.steps),
-                str(row.evaluations), f"{row.seconds:.3g}",
-            )
-            for row in self.rows
-        ]  # fmt: skip
-
     @property
     def verdict(self) -> str:
         """One line: the overall agreement."""
@@ -110,8 +118,9 @@ class Comparison:
         text = f"{len(self.rows)} runs: accelerations agree to {self.agreement:.1e}, motions to {positions:.1e}"
         return "; ".join([text, *stopped])
 
-    def __str__(self) -> str:
-        lines = [HEADINGS, *self.table()]
+    @property
+    def notes(self) -> list[str]:
+        """What the rows do not say: notes on the coordinates, and runs that ended early."""
         notes = dict.fromkeys(note for row in self.rows if row.solution for note in row.solution.compiled.topology.notes())
         longest = max(row.t_end for row in self.rows)
         short = {row.integrator: row.t_end for row in self.rows if row.t_end < longest}
@@ -119,10 +128,10 @@ class Comparison:
             f"{name} up to t = {end:.3g} s only: this model limits its steps; as the only integrator it runs to the end"
             for name, end in short.items()
         )
-        widths = [max(len(line[k]) for line in lines) for k in range(len(HEADINGS))]
-        return "\n".join(
-            ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)) for line in lines] + [*notes, self.verdict]
-        )
+        return list(notes)
+
+    def __str__(self) -> str:
+        return "\n".join([_line(HEADINGS), *map(str, self.rows), *self.notes, self.verdict])
 
 
 def compare(
@@ -132,14 +141,17 @@ def compare(
     step: float | None = None,
     output_step: float | None = None,
     formalisms: Sequence[str | Formalism] | None = None,
-    integrators: Sequence[str] = INTEGRATORS_COMPARED,
+    integrators: Sequence[str] | None = None,
     rtol: float = 1e-7,
     atol: float = 1e-9,
     progress: Progress | None = None,
+    tell: Callable[[str], object] | None = None,
 ) -> Comparison:
     """Run a model under all formalisms (or the given ones) in all their coordinates with suitable integrators.
 
-    formalisms: names or objects; all by default.  integrators: names; each with the formalisms that it fits.
+    formalisms: names or objects; all by default.  integrators: names; each with the formalisms that it fits. By default
+    "dormand-prince" with all formalisms, and "generalized-alpha" with the first one: with others it solves the same residual,
+    which takes time to compile and is no independent result.  tell: called with the lines of the table as they come.
     Accelerations and reactions are compared at equal states of the first run, motions over the whole time. Explicit
     integrators use projection with formalisms subject to constraint drift; beside implicit ones they run as far as 2000
     steps go, which the table says: a stiff model takes very many. A run that stops, or that its formalism or coordinates
@@ -154,22 +166,24 @@ def compare(
     >>> comparison = fm.compare(model, t_end=0.1, step=1e-3, formalisms=["multiplier", "recursive"])
     >>> print(comparison)
     formalism ...
-    6 runs: accelerations agree to ...
+    5 runs: accelerations agree to ...
     """
     t_end = asked(model, {"t_end": t_end, **dict.fromkeys(DEFAULTS)})["t_end"]
     output_times(t_end, step, output_step)
-    names = listed("integrators", integrators)
+    names = listed("integrators", INTEGRATORS_COMPARED if integrators is None else integrators)
     for name in names:
         by_name("integrators", name, INTEGRATORS)
     check_progress(progress)
     kinds = COORDINATES if _explicit(model) else tuple(each for each in COORDINATES if each != "rheonomic")
     chosen = list(_combinations(list(FORMALISMS) if formalisms is None else listed("formalisms", formalisms), names, kinds))
+    if integrators is None:
+        chosen = _independent(chosen)
     if not chosen:
         raise InputError("integrators: none of them is compatible with these formalisms; see flexmbs list integrators")
     tolerances: dict[str, Any] = {"step": step, "rtol": rtol, "atol": atol}
     pairs = [(form.name, integrator) for form, _, integrator in chosen if form.name in FORMALISMS]
     with compiling_ahead(pairs):
-        rows = _rows(model, chosen, tolerances, (t_end, output_step), progress)
+        rows = _rows(model, chosen, tolerances, (t_end, output_step), (progress, tell))
     if all(row.solution is None for row in rows):
         raise InputError(*dict.fromkeys(row.outcome for row in rows))
     return Comparison(model.name, tuple(rows))
@@ -177,9 +191,10 @@ def compare(
 
 def _rows(
     model: Model, chosen: Sequence[tuple[Formalism, str, str]], tolerances: dict[str, Any], times: tuple[float, float | None],
-    progress: Progress | None,
+    shown: tuple[Progress | None, Callable[[str], object] | None],
 ) -> list[Row]:  # fmt: skip
-    """One run after the other; ``times``: the end and the interval of outputs."""
+    """One run after the other; ``times``: the end and the interval of outputs, ``shown``: to what progress and lines go."""
+    progress, tell = shown
     rows: list[Row] = []
     first: Solution | None = None
     states: _States | None = None
@@ -212,6 +227,8 @@ def _rows(
         if states is None and first is not None:
             states = _States(model, first)
         rows.append(_row(form, coordinates, integrator, end, outcome, solution, reference, states))
+        if tell:
+            tell(str(rows[-1]) if k else f"{_line(HEADINGS)}\n{rows[-1]}")
     return rows
 
 
@@ -237,6 +254,12 @@ def _combinations(
                 if coordinates in plain.coordinates and needs in plain.provides and not timeless:
                     projected = "projection" in INTEGRATORS[name].stabilizations
                     yield (_projected(plain) if projected else plain), coordinates, name
+
+
+def _independent(chosen: Sequence[tuple[Formalism, str, str]]) -> list[tuple[Formalism, str, str]]:
+    """Without implicit integrators of further formalisms: their solution is that of the residual, which all formalisms share."""
+    implicit = [form.name for form, _, integrator in chosen if INTEGRATORS[integrator].needs == "residual"][:1]
+    return [each for each in chosen if each[0].name in implicit or INTEGRATORS[each[2]].needs == "accelerations"]
 
 
 def _explicit(model: Model) -> bool:
@@ -288,13 +311,20 @@ def _row(
 
 
 def _motion_difference(a: Solution, b: Solution) -> float:
-    """Largest distance between the body positions of two runs, relative to the largest distance moved or 1 m at most."""
+    """Largest distance between the places of bodies in two runs, relative to the largest distance moved or 1 m at most."""
     apart = moved = 0.0
+    size = model_size(a.compiled)
     for name in a.bodies:
-        x, y = a.body(name).position, b.body(name).position
-        apart = max(apart, float(np.linalg.norm(x - y, axis=1).max()))
-        moved = max(moved, float(np.linalg.norm(y - y[0], axis=1).max()))
+        x, y = _places(a.body(name), size), _places(b.body(name), size)
+        apart = max(apart, float(np.linalg.norm(x - y, axis=-1).max()))
+        moved = max(moved, float(np.linalg.norm(y - y[0], axis=-1).max()))
     return apart / (moved or 1.0)
+
+
+def _places(body: BodyView, size: float) -> np.ndarray:
+    """(nt, 4, 3) origin of a body's frame and points of its axes at the distance ``size``, which turn with it."""
+    axes = np.swapaxes(body.rotation, 1, 2)
+    return body.position[:, None] + size * np.concatenate([np.zeros_like(axes[:, :1]), axes], axis=1)
 
 
 class _States:

@@ -1,12 +1,15 @@
 """One model under all formalisms: the rows agree, wrong input is named, a run that stops is a row with its outcome."""
 
+import io
 import json
+import re
 
 import numpy as np
 import pytest
 
 import flexmbs as fm
 from flexmbs.__main__ import main
+from flexmbs.console import bar
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.studies.compare import INTEGRATORS_COMPARED
 
@@ -77,6 +80,57 @@ def test_command_prints_rows_and_takes_its_end_time_from_the_model(tmp_path, cap
     found = json.loads(capsys.readouterr().out)
     assert [row["integrator"] for row in found["rows"]] == ["generalized-alpha", "dormand-prince"] * 2
     assert all(row["outcome"] == "finished" for row in found["rows"])
+
+
+def rod_on_a_hinge() -> fm.Model:
+    """The frame of the rod lies on its hinge: it turns and does not move."""
+    model = fm.Model("pendulum")
+    rod = model.add(fm.RigidBody("rod", mass=3.0, com=(0, 0, -0.5), inertia=(0.25, 0.25, 0.001)))
+    model.add(fm.Revolute("hinge", model.ground, rod, axis="y", q0=0.1))
+    return model
+
+
+def test_lines_come_with_the_runs_and_are_those_of_the_table() -> None:
+    """Each row before the next run begins; the default runs the implicit integrator with one formalism, names all with all."""
+    seen: list[str] = []
+    found = fm.compare(
+        rod_on_a_hinge(), t_end=0.02, step=0.01, progress=lambda _, run: seen.append(f"begins {run}"), tell=seen.append
+    )
+    assert [(row.formalism, row.coordinates) for row in found.rows if row.integrator == "generalized-alpha"] == [
+        ("multiplier", "joint"), ("multiplier", "absolute"),
+    ]  # fmt: skip
+    assert {row.formalism for row in found.rows if row.integrator == "dormand-prince"} == set(FORMALISMS)
+    lines = [line for text in seen if not text.startswith("begins") for line in text.splitlines()]
+    assert lines == str(found).splitlines()[: len(lines)]
+    assert len(lines) == 1 + len(found.rows)
+    starts = [k for k, text in enumerate(seen) if text.startswith("begins")]
+    assert starts == list(range(0, len(seen), 2)), "a row between two runs"
+    places = [head.start() for head in re.finditer(r"\S+( \S+)*", lines[0])]
+    assert all(line[at] != " " and line[at - 2 : at] == "  " for line in lines for at in places[1:]), "columns are aligned"
+    everything = fm.compare(rod_on_a_hinge(), t_end=0.02, step=0.01, integrators=INTEGRATORS_COMPARED)
+    implicit = {row.formalism for row in everything.rows if row.integrator == "generalized-alpha"}
+    assert implicit == {"multiplier", "recursive"}
+    rest = fm.compare(rod_on_a_hinge(), t_end=0.02, step=0.01, formalisms=["embedding", "recursive"])
+    assert [row.formalism for row in rest.rows if row.integrator == "generalized-alpha"] == ["recursive"]
+
+
+def test_turning_bodies_that_do_not_move_are_compared() -> None:
+    """A step of a tenth of a period and a fine one give different angles, not different places of the hinge."""
+    found = fm.compare(rod_on_a_hinge(), t_end=0.5, step=0.05, formalisms=["multiplier"])
+    assert 1e-4 < max(row.positions for row in found.rows) < 1e-1
+
+
+def test_results_go_to_stdout_while_a_bar_is_on_the_terminal(monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]
+    terminal = io.StringIO()
+    monkeypatch.setattr(bar, "messages", bar.Console(file=terminal, force_terminal=True, width=80))
+    long = "a row of the table " * 10
+    with bar.bar_on_terminal("at work", memory=False) as progress:
+        for k in range(3):
+            progress(k / 3, "at work")
+            progress.put(f"{k} {long}")
+            assert capsys.readouterr().out == f"{k} {long}\n"
+    assert "row" not in terminal.getvalue()
+    assert terminal.getvalue().count("at work") >= 3
 
 
 def test_unknown_names_are_reported() -> None:
