@@ -12,8 +12,8 @@ from flexmbs.errors import InputError
 
 
 class Solid(NamedTuple):
-    """A solid on a body or the ground: vertices (n, 3) [m] in its axes, triangles (T, 3) of their rows, colour (r, g, b), 0 to 1,
-    or None for that of the body."""
+    """A solid on a body or the ground: vertices (n, 3) [m] in its axes, triangles (T, 3) of their rows, colour (r, g, b) or
+    (r, g, b, opacity), 0 to 1, or None for that of the body."""
 
     body: str
     vertices: NDArray[np.float64]

@@ -1,6 +1,9 @@
-"""Triangles of COLLADA files (.dae): the geometry of their scene in m, in the axes of the file, as robots are described.
+"""Triangles of COLLADA files (.dae): the geometry of their scene in m, in the axes of the file, as robots are described, and the
+colours of its materials.
 
-The unit of the file is applied, its <up_axis> is not: meshes of URDF files are in the axes of their link whatever it says.
+The unit of the file is applied, its <up_axis> is not: meshes of URDF files are in the axes of their link whatever it says. An
+effect has the opacity A of its <transparent> times its <transparency>, or with opaque="RGB_ZERO" what that leaves of 1; some
+programs write the opposite for solid materials, so what nobody would see is opaque.
 Source: COLLADA 1.4.1 Specification, Khronos Group (2008).
 """
 
@@ -8,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +24,21 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 DEEPEST, MOST_NODES = 40, 20_000  # nodes in nodes, and all of a scene
 FACES = ("triangles", "polylist", "polygons")
+SHADERS = {"phong": "diffuse", "lambert": "diffuse", "blinn": "diffuse", "constant": "emission"}
+LUMINANCE = np.array([0.212671, 0.715160, 0.072169])  # of red, green and blue
+Colour = tuple[float, ...]  # red, green, blue, opacity, 0 to 1
 
 
-def read_collada(path: Path) -> tuple[FloatArray, IntArray]:
-    """Points (n, 3) [m] and triangles (T, 3) of their rows. Raises InputError for files without a scene of triangles or polygons,
+class Piece(NamedTuple):
+    """The faces of one colour: points (n, 3) [m], triangles (T, 3) of their rows, colour or None."""
+
+    points: FloatArray
+    triangles: IntArray
+    colour: Colour | None
+
+
+def read_collada(path: Path) -> list[Piece]:
+    """The geometry of a file, in one piece for each colour. Raises InputError for files without a scene of triangles or polygons,
     and for damaged ones."""
     root = read_xml(path)
     if root.tag != "COLLADA":
@@ -34,9 +49,16 @@ def read_collada(path: Path) -> tuple[FloatArray, IntArray]:
         raise InputError(f"{path}: is damaged: {error!r}") from None
     if not found:
         raise InputError(f"{path}: has no triangles or polygons in its scene")
-    starts = np.cumsum([0, *(len(points) for points, _ in found)])
-    triangles = [own + start for (_, own), start in zip(found, starts)]
-    return _unit(root) * np.concatenate([points for points, _ in found]), np.concatenate(triangles)
+    by_colour: dict[Colour | None, list[Piece]] = {}
+    for piece in found:
+        by_colour.setdefault(piece.colour, []).append(piece)
+    return [_joined(pieces, _unit(root)) for pieces in by_colour.values()]
+
+
+def _joined(pieces: list[Piece], unit: float) -> Piece:
+    starts = np.cumsum([0, *(len(each.points) for each in pieces)])
+    triangles = [each.triangles + start for each, start in zip(pieces, starts)]
+    return Piece(unit * np.concatenate([each.points for each in pieces]), np.concatenate(triangles), pieces[0].colour)
 
 
 class _Scene:
@@ -47,14 +69,14 @@ class _Scene:
         self.visited = 0
         self.named = {element.attributes["id"]: element for element in _below(root) if "id" in element.attributes}
 
-    def meshes(self) -> Iterator[tuple[FloatArray, IntArray]]:
-        """Points and triangles of each geometry of the scene, by its nodes; of each geometry of a file without a scene."""
+    def meshes(self) -> Iterator[Piece]:
+        """The faces of each geometry of the scene, by its nodes; of each geometry of a file without a scene."""
         scene = self.root.first("scene")
         instance = scene.first("instance_visual_scene") if scene else None
         if instance is None:
             for library in self.root.all("library_geometries"):
                 for geometry in library.all("geometry"):
-                    yield from self._geometry(geometry, np.eye(4))
+                    yield from self._geometry(geometry, np.eye(4), {})
             return
         for node in self._of(instance).all("node"):
             yield from self._node(node, np.eye(4), 0)
@@ -62,7 +84,7 @@ class _Scene:
     def _of(self, element: Element, key: str = "url") -> Element:
         return self.named[element.attributes[key].removeprefix("#")]
 
-    def _node(self, node: Element, outer: FloatArray, depth: int) -> Iterator[tuple[FloatArray, IntArray]]:
+    def _node(self, node: Element, outer: FloatArray, depth: int) -> Iterator[Piece]:
         self.visited += 1
         if depth > DEEPEST or self.visited > MOST_NODES:
             raise ValueError("nodes in nodes without end")
@@ -71,11 +93,15 @@ class _Scene:
             T = T @ _transform(child)
         for child in node.children:
             if child.tag == "instance_geometry":
-                yield from self._geometry(self._of(child), T)
+                bound = [each for each in _below(child) if each.tag == "instance_material"]
+                yield from self._geometry(
+                    self._of(child), T, {each.attributes["symbol"]: each.attributes["target"] for each in bound}
+                )
             elif child.tag in ("node", "instance_node"):
                 yield from self._node(child if child.tag == "node" else self._of(child), T, depth + 1)
 
-    def _geometry(self, geometry: Element, T: FloatArray) -> Iterator[tuple[FloatArray, IntArray]]:
+    def _geometry(self, geometry: Element, T: FloatArray, bound: dict[str, str]) -> Iterator[Piece]:
+        """``bound``: materials by the names that the faces of the geometry have for them."""
         for mesh in geometry.all("mesh"):
             for faces in (each for tag in FACES for each in mesh.all(tag)):
                 points, triangles = self._points(faces), _triangles(faces)
@@ -83,7 +109,24 @@ class _Scene:
                     if not 0 <= triangles.min() <= triangles.max() < len(points):
                         raise ValueError("faces refer to points that are not there")
                     turned = triangles if np.linalg.det(T[:3, :3]) >= 0.0 else triangles[:, ::-1]
-                    yield points @ T[:3, :3].T + T[:3, 3], turned
+                    symbol = faces.attributes.get("material", "")
+                    yield Piece(points @ T[:3, :3].T + T[:3, 3], turned, self._colour(bound.get(symbol, symbol)))
+
+    def _colour(self, material: str) -> Colour | None:
+        """The colour of a material; None where it has none, as textures, or is not in the file."""
+        found = self.named.get(material.removeprefix("#"))
+        instance = found.first("instance_effect") if found else None
+        effect = self.named.get(instance.attributes["url"].removeprefix("#")) if instance else None
+        profile = effect.first("profile_COMMON") if effect else None
+        technique = profile.first("technique") if profile else None
+        if profile is None or technique is None:
+            return None
+        for shader in technique.children:
+            colour = shader.first(SHADERS[shader.tag]) if shader.tag in SHADERS else None
+            values = None if colour is None else _value(profile, colour, "color")
+            if values is not None and len(values) >= 3:
+                return (*np.clip(values[:3], 0.0, 1.0).round(3).tolist(), _opacity(profile, shader))
+        return None
 
     def _points(self, faces: Element) -> FloatArray:
         """Positions (n, 3) to which the corners of faces refer."""
@@ -96,6 +139,33 @@ class _Scene:
         if not np.isfinite(rows).all():
             raise ValueError("points that are not finite")
         return np.asarray(rows[:, :3])
+
+
+def _opacity(profile: Element, shader: Element) -> float:
+    """Of an effect, 0 to 1."""
+    transparent, transparency = shader.first("transparent"), shader.first("transparency")
+    values = None if transparent is None else _value(profile, transparent, "color")
+    factor = None if transparency is None else _value(profile, transparency, "float")
+    part = 1.0 if factor is None else float(factor[0])
+    how = "A_ONE" if transparent is None else transparent.attributes.get("opaque", "A_ONE")
+    rgba = np.ones(4) if values is None else np.append(values, 1.0)[:4]
+    if values is None and factor is None:
+        return 1.0
+    share = part * float(LUMINANCE @ rgba[:3] if how.startswith("RGB") else rgba[3])
+    found = round(min(max(1.0 - share if how.endswith("ZERO") else share, 0.0), 1.0), 3)
+    return found or 1.0
+
+
+def _value(profile: Element, element: Element, tag: str) -> FloatArray | None:
+    """Numbers that an element of an effect has itself, or by the name of a parameter; None for others, such as textures."""
+    own, param = element.first(tag), element.first("param")
+    if own is None and param is not None:
+        named = [each for each in profile.all("newparam") if each.attributes.get("sid") == param.attributes.get("ref")]
+        own = next((child for each in named for child in each.children if child.tag.startswith("float")), None)
+    values = None if own is None else _numbers(own)
+    if values is not None and not (len(values) and np.isfinite(values).all()):
+        raise ValueError("colours that are not finite")
+    return values
 
 
 def _triangles(faces: Element) -> IntArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import numpy as np
 
@@ -11,10 +12,10 @@ from flexmbs.files.inputs import check_regular
 from flexmbs.model.frames import GROUND, Frame, FrameRef
 from flexmbs.model.model import ModelData
 from flexmbs.player.solids import Solid, thinned
-from flexmbs.robots.collada import read_collada
+from flexmbs.robots.collada import Piece, read_collada
 from flexmbs.robots.visuals import Visual
 
-MOST_TRIANGLES = 6000  # of one mesh
+MOST_TRIANGLES, FEWEST = 6000, 60  # of one mesh; allowed to each of its colours
 SIDES = 24
 Mesh = tuple[np.ndarray, np.ndarray]
 
@@ -26,13 +27,17 @@ def solids_of(model: ModelData, visuals: tuple[Visual, ...], frames: Mapping[str
     for visual in visuals:
         ref = frames.get(visual.link) or FrameRef(visual.link)
         try:
-            x, triangles = _mesh(visual) if visual.kind == "mesh" else PRIMITIVES[visual.kind](visual.size)
+            pieces = _pieces(visual)
         except (InputError, OSError) as error:
             notes.append(f"visual of link {visual.link} is not shown: {error}")
             continue
-        rows, few, _ = thinned(x, triangles, MOST_TRIANGLES)
-        placed = _placed(_place(model, ref), _placed(visual.origin, x[rows]))
-        found.append(Solid(ref.body, placed, few, visual.colour[:3] if visual.colour else None))
+        place, total = _place(model, ref), sum(len(each.triangles) for each in pieces)
+        for x, triangles, own in pieces:
+            rows, few, _ = thinned(x, triangles, max(MOST_TRIANGLES * len(triangles) // total, FEWEST))
+            if len(few):
+                placed = _placed(place, _placed(visual.origin, x[rows]))
+                colour = own or visual.colour
+                found.append(Solid(ref.body, placed, few, None if colour is None else np.clip(colour, 0.0, 1.0).tolist()))
     return found, notes
 
 
@@ -48,17 +53,28 @@ def _placed(place: Frame, x: np.ndarray) -> np.ndarray:
     return np.asarray(x @ np.asarray(place.rotation).T + np.asarray(place.position))
 
 
+def _pieces(visual: Visual) -> list[Piece]:
+    """What a visual shows, by colours; None for that of the visual. Raises InputError, OSError."""
+    if visual.kind != "mesh":
+        return [Piece(*PRIMITIVES[visual.kind](visual.size), None)]
+    if visual.file and visual.file.suffix.lower() == ".dae":
+        _check(visual.file)
+        return [each._replace(points=each.points * np.asarray(visual.scale)) for each in read_collada(visual.file)]
+    return [Piece(*_mesh(visual), None)]
+
+
+def _check(file: Path) -> None:
+    check_regular(file)
+    if not file.exists():
+        raise InputError(f"no file '{file}'")
+
+
 def _mesh(visual: Visual) -> Mesh:
     """The triangles of a file. Raises InputError, OSError."""
     import meshio
 
     assert visual.file is not None
-    check_regular(visual.file)
-    if not visual.file.exists():
-        raise InputError(f"no file '{visual.file}'")
-    if visual.file.suffix.lower() == ".dae":
-        points, triangles = read_collada(visual.file)
-        return points * np.asarray(visual.scale), triangles
+    _check(visual.file)
     if visual.file.suffix.lower() not in (".stl", ".obj", ".ply", ".off"):
         raise InputError(f"{visual.file.name}: meshes of this kind are not read; STL, OBJ, PLY, OFF and DAE are")
     try:

@@ -203,7 +203,7 @@ class _Writer:
     def _solid(self, solid: Solid) -> dict[str, Any]:
         x = np.asarray(solid.vertices, float)
         centre, extent = 0.5 * (x.min(axis=0) + x.max(axis=0)), float(np.ptp(x, axis=0).max())
-        colour = None if solid.colour is None else [float(c) for c in solid.colour][:3]
+        colour = None if solid.colour is None else [round(float(c), 4) for c in solid.colour][:4]
         vertices = self.buffer.steps(x, extent / 65000.0, offset=centre.tolist(), delta=True)
         return {"vertices": vertices, "triangles": self.buffer.add(solid.triangles, "i4", delta=True), "colour": colour}
 

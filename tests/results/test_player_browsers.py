@@ -109,6 +109,57 @@ def test_pictures_do_not_depend_on_the_scale(tmp_path: Path) -> None:
         assert (np.abs(other - pictures[0]).max(axis=2) > 0.1).mean() < 2e-3
 
 
+DAE = """<?xml version="1.0"?>
+<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1"><asset><unit meter="1"/></asset>
+<library_effects>{}</library_effects><library_materials>{}</library_materials>
+<library_geometries><geometry id="g"><mesh><source id="p"><float_array id="a" count="18">0 0 0 0 1 0 0 1 1 0 2 0 0 3 0 0 3 1
+</float_array><technique_common><accessor source="#a" count="6" stride="3"/></technique_common></source>
+<vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
+<triangles material="green" count="1"><input semantic="VERTEX" source="#v" offset="0"/><p>0 1 2</p></triangles>
+<triangles material="yellow" count="1"><input semantic="VERTEX" source="#v" offset="0"/><p>3 4 5</p></triangles>
+</mesh></geometry></library_geometries></COLLADA>"""
+
+
+def coloured_robot(folder: Path, opacity: float) -> Path:
+    """A red board behind a blue plate of this opacity, and a mesh of two colours beside them; seen from −x."""
+    colours = {"green": "0 0.8 0", "yellow": "0.9 0.8 0"}
+    shader = "<profile_COMMON><technique><phong><diffuse><color>{} 1</color></diffuse></phong></technique></profile_COMMON>"
+    effects = [f'<effect id="e{name}">{shader.format(rgb)}</effect>' for name, rgb in colours.items()]
+    materials = [f'<material id="{name}"><instance_effect url="#e{name}"/></material>' for name in colours]
+    (folder / "two.dae").write_text(DAE.format("".join(effects), "".join(materials)))
+
+    def board(x: float, rgba: str) -> str:
+        shape = "<geometry><box size='0.1 1.5 1.5'/></geometry>"
+        return f"<visual><origin xyz='{x} 0 0.5'/>{shape}<material name='{x}'><color rgba='{rgba}'/></material></visual>"
+
+    boards = board(-1.0, f"0 0 1 {opacity}") + board(0.0, "1 0 0 1") + board(-0.4, "0 1 0 0")
+    mesh = "<visual><origin xyz='0 1 0'/><geometry><mesh filename='two.dae'/></geometry></visual>"
+    inertia = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial>"
+    joint = "<joint name='j' type='continuous'><parent link='base'/><child link='arm'/><axis xyz='0 0 1'/></joint>"
+    path = folder / "r.urdf"
+    path.write_text(f"<robot name='r'><link name='base'>{boards}{mesh}</link><link name='arm'>{inertia}</link>{joint}</robot>")
+    return path
+
+
+@needs_node
+@pytest.mark.parametrize("browser", BROWSERS)
+def test_one_sees_through_clear_materials_and_meshes_have_their_colours(browser: str, tmp_path: Path) -> None:
+    """Red behind blue of 0.4 is (0.6, 0, 0.4) of their shades, of an opaque plate nothing; what has opacity 0 is not there."""
+    skip_without(browser)
+    purple = []
+    for opacity in (0.4, 1.0):
+        robot = fm.Robot.from_urdf(coloured_robot(tmp_path, opacity))
+        robot.show(browser=False).save(tmp_path / "robot.html")
+        found = seen("picture.mjs", browser, tmp_path / "robot.html", screen=browser == "firefox")
+        picture = imread(BytesIO(base64.b64decode(found["picture"])))
+        r, g, b = np.moveaxis(picture[:, :, :3], 2, 0)
+        purple.append(int(((r > 0.3) & (b > 0.2) & (g < 0.15) & (b < 0.95 * r) & (r < 0.8)).sum()))
+        counts = [int(each.sum()) for each in ((g > 2 * r) & (g > 2 * b), (r > 2 * b) & (g > 2 * b), (r > 3 * g) & (r > 3 * b))]
+        assert min(counts) > PIXELS, counts  # green, yellow, red
+    assert purple[0] > 10 * PIXELS
+    assert purple[1] < 0.02 * purple[0]
+
+
 @pytest.fixture(scope="module", params=BROWSERS)
 def held(request: pytest.FixtureRequest, report: tuple[Path, fm.Solution]) -> dict[str, Any]:
     """What a script saw that holds the report as a reader does."""

@@ -18,6 +18,7 @@ import { multiplied } from "./vectors.js";
  * @property {boolean} [coloured] by the values of its nodes
  * @property {number} [width] pixels, of lines
  * @property {boolean} [own] whether lines have their own colours
+ * @property {boolean} [single] whether clear surfaces show their faces in front alone
  * @property {boolean} [through] whether lines are drawn over everything
  */
 
@@ -202,7 +203,7 @@ export class Renderer {
     this.prepare(this.surface, look);
     const clear = (look.colour?.[3] ?? 1) < 1;
     (clear ? gl.enable : gl.disable).call(gl, gl.BLEND);
-    (drawable.closed && !clear ? gl.enable : gl.disable).call(gl, gl.CULL_FACE);
+    (drawable.closed && (!clear || look.single) ? gl.enable : gl.disable).call(gl, gl.CULL_FACE);
     gl.depthMask(!clear);
     gl.enable(gl.POLYGON_OFFSET_FILL);
     gl.polygonOffset(1, 1);

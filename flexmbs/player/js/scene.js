@@ -10,7 +10,7 @@ import { add, compose, conjugate, inverse, multiple, placed, product, scale, tur
 /** @typedef {{name: string, body: number, rest: number[], moved?: Stored, turned?: Stored}} FrameTable */
 /** @typedef {{name: string, group: string, frame: number, largest: number, vector: Stored}} Arrow */
 /** @typedef {{name: string, frame: number, closed: Stored, impacts: number[]}} Touch */
-/** @typedef {{vertices: Stored, triangles: Stored, colour: number[] | null}} Solid */
+/** @typedef {{vertices: Stored, triangles: Stored, colour: number[] | null}} Solid colour: with an opacity or without */
 /** @typedef {{kind: string, from?: number[], to?: number[], at?: number[], radius?: number, plain?: boolean, pose?: number[], size?: number[]}} Shape */
 /** @typedef {{name: string, kind: string, shapes: Shape[], solids: Solid[], part?: number, factors?: Stored, stress?: Stored, values?: Record<string, Stored>}} Body */
 /** @typedef {{name: string, colour: string, triangles: Stored}} Region */

@@ -12,7 +12,7 @@ import { across, add, cross, dot, length, matrix, placed, scale, sub, towards, t
 /** @typedef {import("./renderer.js").Moved} Moved */
 /** @typedef {import("./deform.js").Columns} Columns */
 /** @typedef {{nodes: number, shapes: Columns | null, stress: Columns | null}} Shapes */
-/** @typedef {{mesh: Drawable, edges: import("./renderer.js").Segments, shapes: Shapes | null, colour: number[]}} Item */
+/** @typedef {{mesh: Drawable, edges: import("./renderer.js").Segments, shapes: Shapes | null, colour: number[], middle?: number[]}} Item middle: of what is clear */
 /** @typedef {Omit<Item, "colour"> & {colour?: number[]}} Surface */
 /**
  * @typedef {object} Settings
@@ -159,7 +159,8 @@ export class Viewer {
   given(given, colour) {
     const x = decoded(this.scene.buffer, given.vertices);
     const mesh = meshed(x, numbers(this.scene.buffer, given.triangles));
-    return { mesh: this.renderer.mesh(mesh), edges: this.edges(mesh, x), shapes: null, colour: given.colour ?? colour };
+    const made = { mesh: this.renderer.mesh(mesh), edges: this.edges(mesh, x), shapes: null, colour: given.colour ?? colour };
+    return opacity(made) < 1 ? { ...made, middle: middleOf(x) } : made;
   }
 
   /** @returns {{frame: number, mesh: Drawable}[]} pins, balls, rails and sliders, each in the axes of a frame */
@@ -251,13 +252,14 @@ export class Viewer {
     const reach = this.reach();
     renderer.begin(this.camera, reach, theme.background);
     if (settings.grid) renderer.drawLines(this.plane, { model: matrix(WORLD), colour: [...theme.grid, 1], width: 1.2, own: true });
-    this.items.forEach((items, body) => this.drawBody(items, body, poses[body], time));
-    this.drawBody(this.scenery, -1, WORLD, time);
+    this.items.forEach((items, body) => this.drawBody(items.filter((item) => !item.middle), body, poses[body], time));
+    this.drawBody(this.scenery.filter((item) => !item.middle), -1, WORLD, time);
     const mark = theme.dark ? MARK_DARK : MARK;
     if (settings.joints)
       for (const { frame, mesh } of this.joints) renderer.draw(mesh, { model: matrix(frames[frame]), colour: [...mark, 1] });
     this.drawArrows(frames, time);
     if (settings.contacts) this.drawTouches(frames, time, lasting);
+    this.drawClear(poses, time);
     if (settings.ghost) this.items.forEach((items, body) => this.drawGhost(items, poses[body]));
     this.marks.ask(poses, time);
     this.drawTrace(time);
@@ -293,9 +295,22 @@ export class Viewer {
     for (const item of items) {
       const look = item.shapes ? { ...now, model } : { model };
       const grey = theme.dark ? 0.45 : 0.72;
-      renderer.draw(item.mesh, { ...look, colour: field ? [grey, grey, grey, 1] : [...item.colour, 1] });
-      if (this.outlined) renderer.drawLines(item.edges, { ...look, colour: [...theme.edge, field ? 0.6 : 0.4], width: 1.3 });
+      const [r, g, b, a = 1] = item.colour;
+      renderer.draw(item.mesh, { ...look, colour: field ? [grey, grey, grey, a] : [r, g, b, a], single: true });
+      if (this.outlined) renderer.drawLines(item.edges, { ...look, colour: [...theme.edge, a * (field ? 0.6 : 0.4)], width: 1.3 });
     }
+  }
+
+  /** @param {Pose[]} poses @param {number} time what one sees through, over all else, the farthest first */
+  drawClear(poses, time) {
+    const seen = [...this.items, this.scenery].flatMap((items, k) => {
+      const [body, pose] = k < poses.length ? [k, poses[k]] : [-1, WORLD];
+      return items.flatMap((item) => {
+        if (!item.middle || !opacity(item)) return [];
+        return [{ item, body, pose, near: dot(this.camera.eyeward, placed(pose, item.middle)) }];
+      });
+    });
+    for (const { item, body, pose } of seen.sort((a, b) => a.near - b.near)) this.drawBody([item], body, pose, time);
   }
 
   /** @param {Item[]} items @param {Pose} pose */
@@ -418,6 +433,19 @@ function solids(shape) {
     return [box(shape.size, (v) => placed(pose, v))];
   }
   throw new Error(`shapes of kind ${shape.kind} are unknown`);
+}
+
+/** @param {{colour: number[]}} item */
+const opacity = ({ colour }) => colour[3] ?? 1;
+
+/** @param {ArrayLike<number>} x positions @returns {number[]} the middle of their bounds */
+function middleOf(x) {
+  const low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity];
+  for (let i = 0; i < x.length; i++) {
+    low[i % 3] = Math.min(low[i % 3], x[i]);
+    high[i % 3] = Math.max(high[i % 3], x[i]);
+  }
+  return scale(0.5, add(low, high));
 }
 
 /** @param {import("./geometry.js").Mesh} mesh nodes and edges by the corners of a mesh made of solids */
