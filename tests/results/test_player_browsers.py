@@ -147,17 +147,23 @@ def test_one_sees_through_clear_materials_and_meshes_have_their_colours(browser:
     """Red behind blue of 0.4 is (0.6, 0, 0.4) of their shades, of an opaque plate nothing; what has opacity 0 is not there."""
     skip_without(browser)
     purple = []
-    for opacity in (0.4, 1.0):
+    for opacity, field in ((0.4, ""), (1.0, ""), (0.4, "displacement")):
         robot = fm.Robot.from_urdf(coloured_robot(tmp_path, opacity))
         robot.show(browser=False).save(tmp_path / "robot.html")
+        page = (tmp_path / "robot.html").read_text(encoding="utf-8")
+        named = '"format":"flexmbs-scene/1"'
+        assert page.count(named) == 1
+        (tmp_path / "robot.html").write_text(page.replace(named, f'{named},"settings":{{"field":"{field}"}}'), encoding="utf-8")
         found = seen("picture.mjs", browser, tmp_path / "robot.html", screen=browser == "firefox")
         picture = imread(BytesIO(base64.b64decode(found["picture"])))
-        r, g, b = np.moveaxis(picture[:, :, :3], 2, 0)
+        r, g, b = np.moveaxis(picture[:, 40:, :3], 2, 0)  # beside the legend
         purple.append(int(((r > 0.3) & (b > 0.2) & (g < 0.15) & (b < 0.95 * r) & (r < 0.8)).sum()))
         counts = [int(each.sum()) for each in ((g > 2 * r) & (g > 2 * b), (r > 2 * b) & (g > 2 * b), (r > 3 * g) & (r > 3 * b))]
-        assert min(counts) > PIXELS, counts  # green, yellow, red
+        assert field or min(counts) > PIXELS, counts  # green, yellow, red
+        blue = int(((b > r + 0.2) & (b > g + 0.1)).sum())  # a field's colours are those of its legend
+        assert (blue > PIXELS) == (not field)
     assert purple[0] > 10 * PIXELS
-    assert purple[1] < 0.02 * purple[0]
+    assert max(purple[1:]) < 0.02 * purple[0]
 
 
 @pytest.fixture(scope="module", params=BROWSERS)

@@ -296,7 +296,8 @@ export class Viewer {
       const look = item.shapes ? { ...now, model } : { model };
       const grey = theme.dark ? 0.45 : 0.72;
       const [r, g, b, a = 1] = item.colour;
-      renderer.draw(item.mesh, { ...look, colour: field ? [grey, grey, grey, a] : [r, g, b, a], single: true });
+      // over a field what is clear has lines only: its colours must remain those of the legend
+      if (!field || a === 1) renderer.draw(item.mesh, { ...look, colour: field ? [grey, grey, grey, 1] : [r, g, b, a], single: true });
       if (this.outlined) renderer.drawLines(item.edges, { ...look, colour: [...theme.edge, a * (field ? 0.6 : 0.4)], width: 1.3 });
     }
   }
@@ -318,7 +319,6 @@ export class Viewer {
     const { renderer, theme } = this;
     for (const item of items)
       if (item.shapes) {
-        // over a field lines only: its colours must remain those of the legend
         if (!this.settings.field) renderer.draw(item.mesh, { model: matrix(pose), colour: [...theme.edge, 0.16] });
         renderer.drawLines(item.edges, { model: matrix(pose), colour: [...theme.edge, 0.5], width: 1 });
       }
