@@ -1,5 +1,9 @@
 """Animations in glTF files, read by pygltflib: nodes, morph targets and channels reproduce the positions of the bodies."""
 
+import json
+import os
+import shutil
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +14,8 @@ from scipy.spatial.transform import Rotation
 from flexmbs.exports.moving_surfaces import moving_surfaces
 
 pygltflib = pytest.importorskip("pygltflib")
+PLAYER = Path(__file__).parents[1] / "player"
+NODE, MODULES = shutil.which("node"), Path(os.environ.get("FLEXMBS_NODE_MODULES", PLAYER / "node_modules"))  # of npm install
 WIDTHS = {"SCALAR": 1, "VEC3": 3, "VEC4": 4}
 
 
@@ -90,3 +96,17 @@ def test_limits_and_alignment_are_as_the_format_requires(solution, tmp_path: Pat
     assert len(turns) == 4
     np.testing.assert_allclose(np.linalg.norm(turns, axis=1), 1.0, atol=1e-6)
     assert ((turns[1:] * turns[:-1]).sum(axis=1) > 0.0).all()
+
+
+@pytest.mark.skipif(
+    NODE is None or not (MODULES / "gltf-validator").exists(), reason="the validator of the Khronos Group is not installed"
+)
+def test_the_validator_of_the_format_finds_nothing(solution, tmp_path: Path) -> None:
+    solution.to_gltf(tmp_path / "run.glb")
+    command = [str(NODE), str(PLAYER / "gltf.mjs"), str(tmp_path / "run.glb"), str(MODULES.parent)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout)
+    assert found["messages"] == []
+    assert found["animations"] == 1
+    assert found["triangles"] == sum(len(each.triangles) for each in moving_surfaces(solution))
