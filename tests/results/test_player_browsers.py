@@ -109,6 +109,21 @@ def test_pictures_do_not_depend_on_the_scale(tmp_path: Path) -> None:
         assert (np.abs(other - pictures[0]).max(axis=2) > 0.1).mean() < 2e-3
 
 
+@needs_node
+@pytest.mark.parametrize("browser", BROWSERS)
+def test_checks_of_long_names_fit_a_phone(browser: str, tmp_path: Path) -> None:
+    """The checks name bodies and contacts, whose names may be 100 characters without a space."""
+    skip_without(browser)
+    model = fm.Model("m" * 100, gravity=(0.0, 0.0, -9.81))
+    body = model.add(fm.RigidBody("b" * 100, mass=1.0, inertia=(0.1, 0.1, 0.1)))
+    model.add(fm.Translation("j" * 100, model.ground, body, q0=(0.0, 0.0, 0.2)))
+    model.add(fm.SpherePlane("c" * 100, model.ground, body, radius=0.1))
+    fm.simulate(model, t_end=0.02, step=1e-3, integrator="moreau-jean").report(tmp_path / "long.html")
+    found = seen("narrow.mjs", browser, tmp_path / "long.html", screen=browser == "firefox")
+    assert found["page"] <= 0
+    assert found["checks"] == [0]
+
+
 DAE = """<?xml version="1.0"?>
 <COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1"><asset><unit meter="1"/></asset>
 <library_effects>{}</library_effects><library_materials>{}</library_materials>
