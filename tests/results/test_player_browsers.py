@@ -109,6 +109,39 @@ def test_pictures_do_not_depend_on_the_scale(tmp_path: Path) -> None:
         assert (np.abs(other - pictures[0]).max(axis=2) > 0.1).mean() < 2e-3
 
 
+def sliding() -> fm.Model:
+    """A sledge with a ball as its foot and a spring to the ground, and a pendulum on it."""
+    model = fm.Model("sledge", gravity=(0.0, 0.0, -9.81))
+    sledge = model.add(fm.RigidBody("sledge", mass=2.0, inertia=(0.1, 0.1, 0.1), frames={"top": (0.0, 0.0, 0.3)}))
+    model.add(fm.Translation("free", model.ground, sledge, q0=(0.0, 0.0, 0.1), v0=(2.0, 0.0, 0.0)))
+    model.add(fm.SpherePlane("foot", model.ground, sledge, radius=0.1, friction=0.1))
+    model.add(fm.PointSpring("spring", model.ground, sledge, k=20.0, length=0.5))
+    model.add(fm.Revolute("hinge", sledge["top"], model.add(rod("pendulum")), axis="y", q0=0.5))
+    return model
+
+
+@needs_node
+@pytest.mark.parametrize("browser", BROWSERS)
+@pytest.mark.parametrize("kind", ["elastic", "contacts"])
+def test_every_control_changes_the_picture_and_takes_it_back(
+    browser: str, kind: str, report: tuple[Path, fm.Solution], tmp_path: Path
+) -> None:
+    skip_without(browser)
+    path = report[0] if kind == "elastic" else tmp_path / "sledge.html"
+    if kind == "contacts":
+        fm.simulate(sliding(), t_end=0.4, step=2e-3, integrator="moreau-jean").report(path)
+    found = seen("controls.mjs", browser, path, screen=browser == "firefox")
+    assert found["live"]
+    own = {"ghost", "deformation", "field"} if kind == "elastic" else {"contacts", "forces"}
+    views = {"front", "right", "top", "oblique"}
+    assert own | views | {"frames", "joints", "axes", "reactions", "grid", "trace", *"awAW"} <= set(found["changed"])
+    for name, (changed, left) in found["changed"].items():
+        assert changed > 20, name
+        assert left <= 0.01 * changed, name
+    assert found["followed"] == pytest.approx(found["moved"], rel=1e-6)
+    assert found["messages"] == []
+
+
 @needs_node
 @pytest.mark.parametrize("browser", BROWSERS)
 def test_checks_of_long_names_fit_a_phone(browser: str, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import { fieldsOf } from "./legend.js";
 
 const TURN = 0.008; // rad per pixel
 const STEP = Math.PI / 24;
+const SIDE = 0.05; // of the height of the picture
 
 /** @param {HTMLElement} root @param {string} name */
 const part = (root, name) => /** @type {HTMLInputElement} */ (root.querySelector(`[data-player="${name}"]`));
@@ -95,13 +96,15 @@ function keys(root, player) {
     clock.seek(scene.timeOf(scene.nearest(clock.time) + n));
     player.invalidate();
   };
+  /** @param {number} x @param {number} y @returns {(big: boolean) => void} by a step, or with the shift key to the side */
+  const turn = (x, y) => (big) => (big ? player.pan(SIDE * x, SIDE * y) : player.turn(STEP * x, STEP * y));
   const actions = /** @type {Record<string, (big: boolean) => void>} */ ({
     " ": () => player.toggle(), k: () => player.toggle(),
     ArrowLeft: (big) => step(big ? -10 : -1), ArrowRight: (big) => step(big ? 10 : 1),
     Home: () => clock.seek(clock.start), End: () => clock.seek(clock.end),
     f: () => player.fit(), l: () => part(root, "loop").click(),
     1: () => player.look("front"), 2: () => player.look("right"), 3: () => player.look("top"), 4: () => player.look("oblique"),
-    a: () => player.turn(STEP, 0), d: () => player.turn(-STEP, 0), w: () => player.turn(0, STEP), s: () => player.turn(0, -STEP),
+    a: turn(1, 0), d: turn(-1, 0), w: turn(0, 1), s: turn(0, -1),
     "+": () => player.zoom(0.85), "=": () => player.zoom(0.85), "-": () => player.zoom(1 / 0.85),
   });
   root.addEventListener("keydown", (event) => {

@@ -16,7 +16,7 @@ import { Viewer } from "./viewer.js";
 const MOST_NOTES = 4;
 const READ = 100; // ms between numbers, as fast as they can be read
 const AMPLITUDE = 0.1; // of a mode, by the size of the part
-const KEYS = "Space plays, arrow keys step, Home and End go to the ends, F fits, 1 to 4 choose views, W A S D turn, plus and minus zoom.";
+const KEYS = "Space plays, arrow keys step, Home and End go to the ends, F fits, 1 to 4 choose views, W A S D turn, or move the picture with shift, plus and minus zoom.";
 
 export class Player {
   /** @param {HTMLElement} root @param {Scene} scene @param {EventTarget} events of the time, and wishes for another; the document for the motion */

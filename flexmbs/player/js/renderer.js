@@ -19,7 +19,7 @@ import { multiplied } from "./vectors.js";
  * @property {number} [width] pixels, of lines
  * @property {boolean} [own] whether lines have their own colours
  * @property {boolean} [single] whether clear surfaces show their faces in front alone
- * @property {boolean} [through] whether lines are drawn over everything
+ * @property {boolean} [through] whether it is drawn over everything
  */
 
 const WIDE = 1024; // texels in a row
@@ -205,11 +205,13 @@ export class Renderer {
     (clear ? gl.enable : gl.disable).call(gl, gl.BLEND);
     (drawable.closed && (!clear || look.single) ? gl.enable : gl.disable).call(gl, gl.CULL_FACE);
     gl.depthMask(!clear);
+    if (look.through) gl.disable(gl.DEPTH_TEST);
     gl.enable(gl.POLYGON_OFFSET_FILL);
     gl.polygonOffset(1, 1);
     gl.bindVertexArray(drawable.vao);
     gl.drawElements(gl.TRIANGLES, drawable.count, gl.UNSIGNED_INT, 0);
     gl.depthMask(true);
+    gl.enable(gl.DEPTH_TEST);
   }
 
   /** @param {Segments} segments @param {Appearance} look */

@@ -350,7 +350,7 @@ export class Viewer {
     this.scene.table.touches.forEach((touch, k) => {
       if (!this.scene.touching(k, time, lasting)) return;
       const model = matrix(frames[touch.frame], [r, r, r]);
-      this.renderer.draw(this.ball, { model, colour: [...FLASH, 1] });
+      this.renderer.draw(this.ball, { model, colour: [...FLASH, 1], through: true }); // it lies within a sphere that touches
     });
   }
 
