@@ -11,7 +11,7 @@ import numpy as np
 from flexmbs.api.model import Model
 from flexmbs.api.solution import Solution
 from flexmbs.dynamics.work import make_work
-from flexmbs.errors import AuditWarning, InputError, SolverError
+from flexmbs.errors import AuditWarning, InputError, SolverError, shown
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.formalisms.stabilization import Projection
@@ -174,6 +174,8 @@ def compare(
     for name in names:
         by_name("integrators", name, INTEGRATORS)
     check_progress(progress)
+    if tell is not None and not callable(tell):
+        raise InputError(f"tell: must be a function of a line of text, not {shown(tell)}")
     kinds = COORDINATES if _explicit(model) else tuple(each for each in COORDINATES if each != "rheonomic")
     chosen = list(_combinations(list(FORMALISMS) if formalisms is None else listed("formalisms", formalisms), names, kinds))
     if integrators is None:
@@ -191,10 +193,10 @@ def compare(
 
 def _rows(
     model: Model, chosen: Sequence[tuple[Formalism, str, str]], tolerances: dict[str, Any], times: tuple[float, float | None],
-    shown: tuple[Progress | None, Callable[[str], object] | None],
+    telling: tuple[Progress | None, Callable[[str], object] | None],
 ) -> list[Row]:  # fmt: skip
-    """One run after the other; ``times``: the end and the interval of outputs, ``shown``: to what progress and lines go."""
-    progress, tell = shown
+    """One run after the other; ``times``: the end and the interval of outputs, ``telling``: to what progress and lines go."""
+    progress, tell = telling
     rows: list[Row] = []
     first: Solution | None = None
     states: _States | None = None
