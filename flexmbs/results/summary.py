@@ -147,7 +147,10 @@ def _overlap(solution: SolutionData) -> Check:
     if lasting > LASTING * model_size(solution.compiled) and status == PASS:
         text = f"penetration at the end of the run {lasting:.1e} (m, rad): impacts occur a fraction of a step late"
         return Check("Rigid contacts", WARN, text, "use smaller steps")
-    return Check("Rigid contacts", status, f"largest penetration {depth[k]:.1e} (m, rad) of {name} at t = {solution.t[k]:.4g} s")
+    text = "no penetration"
+    if depth[k] != 0.0:
+        text = f"largest penetration {depth[k]:.1e} (m, rad) of {name} at t = {solution.t[k]:.4g} s"
+    return Check("Rigid contacts", status, text)
 
 
 def _scale(solution: SolutionData) -> list[Check]:

@@ -54,6 +54,11 @@ def test_a_sledge_slips_until_it_sticks() -> None:
     assert len(figure.axes) == 4
 
 
+def test_contacts_that_stay_open_have_no_penetration() -> None:
+    solution = fm.simulate(sledge(0.5, height=0.5), t_end=0.02, step=1e-3, integrator="moreau-jean")
+    assert {check.title: check.found for check in solution.audit}["Rigid contacts"] == "no penetration"
+
+
 def test_impacts_are_events_and_no_largest_forces() -> None:
     """A fall from 0.2 m: the impulse m v of the impact does not depend on the step, m v/h would."""
     largest, impulses = [], []
