@@ -37,7 +37,7 @@ def solids_of(model: ModelData, visuals: tuple[Visual, ...], frames: Mapping[str
             if len(few):
                 placed = _placed(place, _placed(visual.origin, x[rows]))
                 colour = own or visual.colour
-                found.append(Solid(ref.body, placed, few, None if colour is None else np.clip(colour, 0.0, 1.0).tolist()))
+                found.append(Solid(ref.body, placed, few, None if colour is None else tuple(np.clip(colour, 0.0, 1.0).tolist())))
     return found, notes
 
 

@@ -110,7 +110,7 @@ def test_visuals_of_a_robot_are_in_the_axes_of_its_bodies(tmp_path: Path) -> Non
     np.testing.assert_allclose(np.ptp(base.vertices, axis=0), [0.2, 0.1, 0.4])
     np.testing.assert_allclose(cylinder.vertices.min(axis=0), [-0.1, -0.5, 0.4], atol=2e-3)  # along y, about (0, 0, 0.5)
     np.testing.assert_allclose(cylinder.vertices.max(axis=0), [0.1, 0.5, 0.6], atol=2e-3)
-    assert cylinder.colour == (1.0, 0.0, 0.0)
+    assert cylinder.colour == (1.0, 0.0, 0.0, 1.0)
     assert part.vertices.max() == pytest.approx(1.0)
     a, b, c = np.moveaxis(cylinder.vertices[cylinder.triangles], 1, 0)
     assert np.einsum("ta,ta->", a, np.cross(b, c)) / 6 == pytest.approx(np.pi * 0.01, rel=0.02)  # outward

@@ -138,4 +138,4 @@ def test_colours_of_the_file_come_before_those_of_the_robot(tmp_path: Path) -> N
     material = "<material name='m'><color rgba='0.5 7 0 0.25'/></material>"
     write_robot(tmp_path / "r.urdf", f"<visual><geometry><mesh filename='cube.dae'/></geometry>{material}</visual>")
     found = [solid.colour for solid in fm.Robot.from_urdf(tmp_path / "r.urdf").solids()]
-    assert found == [[0.1, 0.6, 0.2, 1.0], [0.5, 1.0, 0.0, 0.25]]
+    assert found == [(0.1, 0.6, 0.2, 1.0), (0.5, 1.0, 0.0, 0.25)]
