@@ -10,13 +10,14 @@ import pytest
 from flexmbs._jit import COMPILED
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README, FEATURES = ((ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "docs/features.md"))
+PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
 GRAVITY, TOOL_MASS, TOOL_HEIGHT = 9.81, 0.4, 0.05
 
 
 @pytest.mark.skipif(not COMPILED, reason="two seconds of two flexible links take long interpreted")
 def test_the_example_runs_and_ends_in_equilibrium(tmp_path, monkeypatch, capsys):
-    example, steps = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    (example,), (steps,) = PYTHON.findall(README), PYTHON.findall(FEATURES)
     (tmp_path / "meshes").mkdir()
     shutil.copy(ROOT / "meshes" / "link.msh", tmp_path / "meshes")
     monkeypatch.chdir(tmp_path)
@@ -35,13 +36,13 @@ def test_the_example_runs_and_ends_in_equilibrium(tmp_path, monkeypatch, capsys)
     about_elbow = link.mass * (x[1] - x[0]) / 2 + TOOL_MASS * (tool_x - x[0])
     for name, lever in (("shoulder", about_shoulder), ("elbow", about_elbow)):
         assert solution.joint(name).effort[-1, 0] == pytest.approx(-GRAVITY * lever, rel=1e-3)
-    exec(compile(steps, "README.md", "exec"), names)
+    exec(compile(steps, "features.md", "exec"), names)
     stepper = names["stepper"]
     assert (stepper.t, stepper.inputs["push"], stepper.outputs["angle"]) == (0.0, 0.0, 1.0)
 
 
 def test_every_link_of_the_front_pages_leads_somewhere():
-    for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "meshes/README.md"):
+    for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "meshes/README.md", "docs/features.md"):
         text = (ROOT / page).read_text(encoding="utf-8")
         for target in re.findall(r"\]\(([^)#:]+)\)", text):
             assert (ROOT / page).parent.joinpath(target).exists(), f"{page} points to {target}"

@@ -216,7 +216,7 @@ def page_of(path: Path) -> str:
 
 def relink(app: Sphinx, docname: str, source: list[str]) -> None:
     """Links of committed pages to READMEs lead to the pages of these."""
-    if docname in ("equations", "theory"):
+    if docname in ("equations", "features", "theory"):
         source[0] = re.sub(r"\(\.\./reports/([\w/]+)/README\.md\)", r"(/studies/\1/index.md)", source[0])
     if docname == "changelog":
         source[0] = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", source[0])
