@@ -38,6 +38,7 @@ from .fe.spiders import AveragingSpider as AveragingSpider
 from .fe.spiders import RigidSpider as RigidSpider
 from .fe.ties import Tie as Tie
 from .fe.truss_section import TrussSection as TrussSection
+from .fe.walled_section import WalledSection as WalledSection
 from .formats.exporters import write_body as write_body
 from .formats.importers import read_body as read_body
 from .formats.importers import read_model as read_model

@@ -20,6 +20,8 @@ from preprocess.inputs.arguments import floats, instance, number, vector
 
 Array = NDArray[np.float64]
 
+SHARED = ("orientation", "offset", "end", "turn", "ends", "released", "added_mass")  # no dimensions of a section
+
 
 class SectionData(NamedTuple):
     """In principal axes y, z through the centroid: area A, second moments Iy = ∫z² dA, Iz = ∫y² dA, torsion constant J, shear
@@ -53,12 +55,19 @@ class BeamSection(Section):
     orientation (3,): direction of the local y axis in mesh axes; it need not be perpendicular to the beam.
     offset (2,): y and z of the centroid from the line between the nodes [m].
     end: dimensions at the second end of each element where they differ, such as {"height": 0.01}; between they are linear.
+    turn: angle of the section in these axes, from y to z [degrees].  added_mass: on the line of the centroids [kg/m].
+    ends (2, 3): vectors in mesh axes from both nodes to the line from which the offset counts, rigid arms [m].
+    released: degrees of freedom 1 to 6 of both ends in local axes that are not joined to the node, such as ("", "56").
     """
 
     _: KW_ONLY
     orientation: ArrayLike | None = None
     offset: ArrayLike = (0.0, 0.0)
     end: Mapping[str, float] | None = None
+    turn: float = 0.0
+    ends: ArrayLike | None = None
+    released: tuple[str, str] = ("", "")
+    added_mass: float = 0.0
 
     elements: ClassVar[tuple[str, ...]] = ("line2", "line3")
     round: ClassVar[bool] = False
@@ -71,6 +80,15 @@ class BeamSection(Section):
             raise InputError(f"section: offset: {shown(self.offset)}; give y and z in m")
         if self.orientation is None and not self.round:
             raise InputError("section: orientation is missing; give the direction of the section's y axis in mesh axes")
+        if not np.isfinite(number(self.turn, "section: turn")):
+            raise InputError(f"section: turn: {self.turn!r}; give an angle in degrees")
+        if not 0 <= number(self.added_mass, "section: added_mass") < np.inf:
+            raise InputError(f"section: added_mass: {self.added_mass!r}; give kg/m that are not negative")
+        if self.ends is not None and floats(self.ends, "section: ends").shape != (2, 3):
+            raise InputError(f"section: ends: {shown(self.ends)}; give the vectors from both nodes in m")
+        wrong = [each for each in self.released if set(each) - set("123456")]
+        if wrong:
+            raise InputError(f"section: released: {wrong[0]!r}; give digits from 1 to 6 for each end")
         problem = self._problem()
         if problem:
             raise InputError(f"section: {problem}")
@@ -78,7 +96,7 @@ class BeamSection(Section):
             self._check_end(instance(self.end, Mapping, "section: end", 'dimensions, such as {"height": 0.01}'))
 
     def _check_end(self, end: Mapping[str, float]) -> None:
-        own = [each.name for each in fields(self) if each.name not in ("orientation", "offset", "end")]
+        own = [each.name for each in fields(self) if each.name not in SHARED]
         wrong = [name for name in end if name not in own or getattr(self, name) is None]
         if wrong or not end:
             what = f"{shown(wrong[0])} is not one of its dimensions" if wrong else "is empty"

@@ -9,7 +9,7 @@ Sections that are not doubly symmetric have principal axes y and z through the c
 are those of the displacement there, v − e_z θ_x and w + e_y θ_x.
 
 Mass is at four points of the section, y = ±√(I_z/A) and z = ±√(I_y/A), at each of four Gauss stations: the points have its area
-and second moments, hence the rotary inertia.
+and second moments, hence the rotary inertia; added mass is on the line of the centroids.
 
 The initial stress of the section forces N, M, V, T does work on the second-order strains of a section that turns as a rigid
 plate, ``u = u₀ + θ × r + ½ θ × (θ × r)``; M acts on the twist by the third moments of the section too (Wagner's effect).
@@ -71,9 +71,15 @@ class Beams(Structure):
         return self.section.at(s).data(C[0, 1] / (C[0, 0] + C[0, 1]))
 
     @functools.cached_property
+    def _turn(self) -> Array:
+        """Principal axes as rows (2, 2) in those of the orientation."""
+        c, s = np.cos(np.radians(self.section.turn)), np.sin(np.radians(self.section.turn))
+        return self._data.turn @ np.array([[c, s], [-s, c]])
+
+    @functools.cached_property
     def _offset(self) -> Array:
         """Centroid from the line between the nodes, in local axes."""
-        return np.array([0.0, *(self._data.turn @ np.asarray(self.section.offset, dtype=float))])
+        return np.array([0.0, *(self._turn @ np.asarray(self.section.offset, dtype=float))])
 
     @functools.cached_property
     def _to_shear_centre(self) -> Array:
@@ -96,7 +102,7 @@ class Beams(Structure):
             raise InputError(f"section: orientation is along element {self.ids[bad][0]}; give a direction across its beams")
         y = across / size[:, None]
         both = np.stack([y, np.cross(along, y)], axis=1)
-        return np.concatenate([along[:, None], self._data.turn @ both], axis=1)
+        return np.concatenate([along[:, None], self._turn @ both], axis=1)
 
     def _stiffnesses_at(self, s: float) -> Array:
         """(EA, k_y GA, k_z GA, GJ, EI_y, EI_z)."""
@@ -132,8 +138,11 @@ class Beams(Structure):
         for s, weight in zip(STATIONS, WEIGHTS):
             d, at = self._data_at(s), self._station(s)
             y, z = np.sqrt(d.Iz / d.A), np.sqrt(d.Iy / d.A)
-            found.append(self._moved(at, np.array([[-y, -z], [-y, z], [y, -z], [y, z]])))
-            mass.append(np.tile((0.25 * weight * self.material.rho * d.A * at.length)[:, None], 4))
+            points, masses = np.array([[-y, -z], [-y, z], [y, -z], [y, z]]), [0.25 * self.material.rho * d.A] * 4
+            if self.section.added_mass:
+                points, masses = np.vstack([points, [0.0, 0.0]]), [*masses, float(self.section.added_mass)]
+            found.append(self._moved(at, points))
+            mass.append(np.outer(weight * at.length, masses))
         return ElementPoints(*(np.concatenate(each, axis=1) for each in zip(*found))), np.hstack(mass)
 
     def skin(self) -> tuple[ElementPoints, Indices]:

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import shown
 from preprocess.fe.beam_section import BeamSection, SectionData, filled_between_flanges
-from preprocess.fe.open_sections import AngleSection, ChannelSection, TSection
+from preprocess.fe.open_sections import AngleSection, ChannelSection, TSection, shear_of_cell
 from preprocess.fe.section import Section
 from preprocess.fe.shell_sections import LaminateSection, ShellSection
 from preprocess.fe.truss_section import TrussSection
+from preprocess.fe.walled_section import WalledSection
 from preprocess.inputs.arguments import checked_arguments, floats
 
 Array = NDArray[np.float64]
@@ -138,7 +139,7 @@ class BoxSection(BeamSection):
     """Thin-walled rectangular tube, outer ``height`` along y and ``width`` along z, wall ``thickness`` [m].
 
     height, width, thickness: of the tube.
-    J = 4 A_m²/∮ ds/t (Bredt), A_m within the middle line; the shear areas are those of the walls along the force.
+    J = 4 A_m²/∮ ds/t (Bredt), A_m within the middle line; the shear areas are those of the energy of the shear flow.
 
     Examples
     --------
@@ -170,7 +171,9 @@ class BoxSection(BeamSection):
         flow = 1 / (2 * hm * bm * t)
         along = np.array([[0, 0], [1, 0], [0, 0], [0, 1], [0, 0], [-1, 0], [0, 0], [0, -1]])
         Iy, Iz = (h * b**3 - hi * bi**3) / 12, (b * h**3 - bi * hi**3) / 12
-        return SectionData(A, Iy, Iz, J, 2 * t * hm / A, 2 * t * bm / A, outline, flow * along)
+        corners = [(-0.5 * hm, -0.5 * bm), (0.5 * hm, -0.5 * bm), (0.5 * hm, 0.5 * bm), (-0.5 * hm, 0.5 * bm)]
+        along_y, along_z = shear_of_cell(corners, t)
+        return SectionData(A, Iy, Iz, J, along_y / A, along_z / A, outline, flow * along)
 
 
 @checked_arguments
@@ -268,6 +271,7 @@ BEAM_SECTIONS = (
     TSection,
     ChannelSection,
     AngleSection,
+    WalledSection,
     GeneralSection,
 )
 SECTIONS: dict[str, type[Section]] = {each.kind: each for each in (*BEAM_SECTIONS, TrussSection, ShellSection, LaminateSection)}

@@ -58,14 +58,15 @@ def with_free_thickness(C: Array, shear: float) -> Array:
 
 
 class SurfaceSection(Section):
-    """What shells need of their section; offset: of the middle from the nodes, along the normal."""
+    """What shells need of their section; offset: of the middle from the nodes, along the normal; added_mass: on the middle."""
 
     offset: float
+    added_mass: float
     elements: ClassVar[tuple[str, ...]] = ("tri3", "quad4", "tri6", "quad8")
 
     @property
     def first_axis(self) -> ArrayLike | None:
-        """Direction (3,) of the first local axis, to be projected on the surface; None where any will do."""
+        """Direction (3,) of the first local axis, to be projected on the surface; None for that of the first side."""
         return None
 
     @abstractmethod
@@ -83,6 +84,8 @@ class SurfaceSection(Section):
     def _check_offset(self) -> None:
         if not np.isfinite(number(self.offset, "section: offset")):
             raise InputError(f"section: offset = {self.offset!r}; give a length in m")
+        if not 0 <= number(self.added_mass, "section: added_mass") < np.inf:
+            raise InputError(f"section: added_mass: {self.added_mass!r}; give kg/m² that are not negative")
 
 
 @checked_arguments
@@ -92,6 +95,7 @@ class ShellSection(SurfaceSection):
 
     thickness: m.  offset: of its middle from the nodes, along the normal, which is right-handed to the order of the nodes [m].
     at_nodes: other thicknesses at nodes, rows of node number and thickness [m]; between the nodes they are interpolated.
+    added_mass: on the middle surface [kg/m²].
 
     Examples
     --------
@@ -106,6 +110,7 @@ class ShellSection(SurfaceSection):
     _: KW_ONLY
     offset: float = 0.0
     at_nodes: Sequence[tuple[int, float]] = ()
+    added_mass: float = 0.0
 
     kind = "shell"
 
@@ -138,9 +143,9 @@ class LaminateSection(SurfaceSection):
 
     plies (n, 2): of each the thickness [m], and the angle of its material's first axis from ``orientation``, about the normal
     [degrees].
-    orientation (3,): direction in mesh axes, projected on the shell.
+    orientation (3,): direction in mesh axes, projected on the shell; by default that of the first side of each element.
     materials: of each ply, along its own axes; by default all of them of the material of the elements.
-    offset: of the middle of the laminate from the nodes, along the normal [m].
+    offset: of the middle of the laminate from the nodes, along the normal [m].  added_mass: on its middle [kg/m²].
 
     Examples
     --------
@@ -157,9 +162,10 @@ class LaminateSection(SurfaceSection):
 
     plies: Sequence[tuple[float, float]]
     _: KW_ONLY
-    orientation: ArrayLike
+    orientation: ArrayLike | None = None
     materials: tuple[Isotropic | Orthotropic | Anisotropic, ...] | None = None
     offset: float = 0.0
+    added_mass: float = 0.0
 
     kind = "laminate"
 
@@ -169,12 +175,12 @@ class LaminateSection(SurfaceSection):
             raise InputError(f"section: plies: {shown(self.plies)}; give rows of thickness in m and angle in degrees")
         if self.materials is not None and len(self.materials) != len(rows):
             raise InputError(f"section: materials: {len(self.materials)} given for {len(rows)} plies; give one for each")
-        if not np.linalg.norm(vector(self.orientation, "section: orientation")) > 0:
+        if self.orientation is not None and not np.linalg.norm(vector(self.orientation, "section: orientation")) > 0:
             raise InputError("section: orientation: has zero length; give the direction of the first axis")
         self._check_offset()
 
     @property
-    def first_axis(self) -> ArrayLike:
+    def first_axis(self) -> ArrayLike | None:
         return self.orientation
 
     @property

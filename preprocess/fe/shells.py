@@ -154,12 +154,11 @@ class Shells(Structure):
 
     @functools.cached_property
     def _first_axis(self) -> Array:
-        """Direction (ne, 3) of the first local axis: the orientation of the section, or along r at the centre."""
+        """Direction (ne, 3) of the first local axis: the orientation of the section, or from the first corner to the second."""
         if self.section.first_axis is not None:
             return np.broadcast_to(np.asarray(self.section.first_axis, dtype=float), (len(self.ids), 3))
-        corners = 3 if self.kind.startswith("tri") else 4
-        tangent = self._kinematics(*self._scheme.nodes[:corners].mean(axis=0)).g[:, 0]
-        return np.asarray(tangent / np.linalg.norm(tangent, axis=1)[:, None])
+        side = self.x[:, 1] - self.x[:, 0]
+        return np.asarray(side / np.linalg.norm(side, axis=1)[:, None])
 
     def _axes(self, at: Kinematics) -> Array:
         """Local axes as rows (ne, 3, 3): the first axis turned into the tangent plane, and the normal."""
@@ -321,7 +320,12 @@ class Shells(Structure):
             w * np.linalg.det(self._kinematics(r, s, middle).g) for (r, s), w in zip(self._scheme.points, self._scheme.weights)
         ]
         masses = [layer.rho * layer.weight * np.stack(area, axis=1) for layer in self._layers]
-        return self._stacked(self._scheme.points, [self._at(layer.zeta) for layer in self._layers]), np.hstack(masses)
+        heights = [self._at(layer.zeta) for layer in self._layers]
+        if self.section.added_mass:
+            half = [self._thickness @ self._scheme.functions(r, s)[0] / 2 for r, s in self._scheme.points]
+            masses.append(float(self.section.added_mass) * np.stack(area, axis=1) / np.stack(half, axis=1))
+            heights.append(middle)
+        return self._stacked(self._scheme.points, heights), np.hstack(masses)
 
     def skin(self) -> tuple[ElementPoints, Indices]:
         nn = self.x.shape[1]

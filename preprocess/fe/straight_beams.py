@@ -10,6 +10,9 @@ of bending in one plane follow the nodal values (v₁, θ₁, v₂, θ₂) by
 
 which solve the equations of an unloaded beam; stretch and twist are linear.
 
+Degrees of freedom r of the ends that are released from the nodes carry no force: with the others k they are
+u_r = −K_rr⁻¹ K_rk u_k, which in stiffness, mass and stress takes their place.
+
 Source: Friedman and Kosmatka, Computers & Structures 47 (1993) 473.
 """
 
@@ -20,8 +23,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from preprocess.fe.beams import Beams, Station
+from flexmbs.errors import InputError
+from preprocess.fe.beams import PAIR, Beams, Station
 from preprocess.fe.structure import Array, cross_matrix
+
+SHORT = 1e-9  # length between ends, of that between nodes, that is none
+FREE = 1e-10  # stiffness, relative to that of single degrees of freedom, that is none
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,29 +36,74 @@ class StraightBeams(Beams):
     """Beams with two nodes."""
 
     @functools.cached_property
+    def _ends(self) -> Array:
+        """Both ends (ne, 2, 3) of the line from which the offset counts."""
+        return self.x if self.section.ends is None else self.x + np.asarray(self.section.ends, dtype=float)
+
+    @functools.cached_property
     def _length(self) -> Array:
-        return np.linalg.norm(self.x[:, 1] - self.x[:, 0], axis=1)
+        return np.linalg.norm(self._ends[:, 1] - self._ends[:, 0], axis=1)
 
     @functools.cached_property
     def _axes(self) -> Array:
-        """Local axes as rows (ne, 3, 3), in mesh axes. Raises InputError for an orientation along a beam."""
-        return self._axes_along((self.x[:, 1] - self.x[:, 0]) / self._length[:, None])
+        """Local axes as rows (ne, 3, 3), in mesh axes. Raises InputError for an orientation along a beam, and for no length."""
+        short = ~(self._length > SHORT * np.linalg.norm(self.x[:, 1] - self.x[:, 0], axis=1))
+        if short.any():
+            raise InputError(f"section: ends: element {self.ids[short][0]} has no length between its ends; give others")
+        return self._axes_along((self._ends[:, 1] - self._ends[:, 0]) / self._length[:, None])
 
     @functools.cached_property
     def _to_local(self) -> Array:
-        """(ne, 12, 12): motion of the centroids in local axes by that of the nodes in mesh axes."""
-        offset = cross_matrix(self._offset)
+        """(ne, 12, 12): motion of the centroids at the ends in local axes by that of the nodes in mesh axes."""
+        arms = self._ends - self.x + (self._offset @ self._axes)[:, None]
         T = np.zeros((len(self.ids), 12, 12))
-        for k in range(0, 12, 6):
+        for end, k in enumerate((0, 6)):
             T[:, k : k + 3, k : k + 3] = T[:, k + 3 : k + 6, k + 3 : k + 6] = self._axes
-            T[:, k : k + 3, k + 3 : k + 6] = -offset @ self._axes
-        return T
+            T[:, k : k + 3, k + 3 : k + 6] = -self._axes @ cross_matrix(arms[:, end])
+        return self._released() @ T if any(self.section.released) else T
+
+    def _released(self) -> Array:
+        """(ne, 12, 12): motion of the centroids at the ends by that of the nodes there, in local axes.
+
+        Raises InputError for ends without which the beam moves freely.
+        """
+        rows = [6 * end + int(c) - 1 for end, given in enumerate(self.section.released) for c in sorted(set(given))]
+        along = np.eye(3)
+        along[1:, 1:] = self._turn
+        Q = np.kron(np.eye(4), along)  # from the axes of the orientation to principal ones
+        K = Q.T @ self._local_stiffness() @ Q
+        own = K[:, rows][:, :, rows]
+        size = np.sqrt(np.diagonal(own, axis1=1, axis2=2))
+        least = np.linalg.eigvalsh(own / (size[:, :, None] * size[:, None]))[:, 0]
+        if not least.min() > FREE:
+            raise InputError(
+                f"section: released: element {self.ids[np.argmin(least)]} moves without force; keep it at one of its ends"
+            )
+        T = np.tile(np.eye(12), (len(self.ids), 1, 1))
+        T[:, rows] = -np.linalg.solve(own, K[:, rows])
+        T[:, :, rows] = 0.0
+        return np.asarray(Q @ T @ Q.T)
+
+    def _local_stiffness(self) -> Array:
+        """K (ne, 12, 12) by the motion of the centroids at the ends in local axes."""
+        back = np.kron(np.eye(2), self._to_shear_centre)
+        K = np.zeros((len(self.ids), 12, 12))
+        for s in PAIR:
+            value, B = self._fields(s)
+            B[:, 1] -= value[:, 5]
+            B[:, 2] += value[:, 4]
+            K += np.einsum("eri,r,erj,e->eij", B, self._stiffnesses_at(s), B, 0.5 * self._length, optimize=True)
+        return np.asarray(back.T @ K @ back)
+
+    def stiffness(self) -> Array:
+        K = np.swapaxes(self._to_local, 1, 2) @ self._local_stiffness() @ self._to_local
+        return 0.5 * (K + np.swapaxes(K, 1, 2))
 
     def _station(self, s: float) -> Station:
         S = self._to_shear_centre
         motion, back = np.kron(np.eye(2), S) @ self._to_local, np.linalg.inv(S)
         value, slope = (back @ each @ motion for each in self._fields(s))
-        centre = (1 - s) * self.x[:, 0] + s * self.x[:, 1] + self._offset @ self._axes
+        centre = (1 - s) * self._ends[:, 0] + s * self._ends[:, 1] + self._offset @ self._axes
         return Station(self._axes, centre, value, slope, self._length)
 
     def _fields(self, s: float) -> tuple[Array, Array]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from flexmbs.errors import InputError
+from preprocess.fe.beam_section import BeamSection
 from preprocess.fe.beams import Beams
 from preprocess.fe.curved_beams import CurvedBeams
 from preprocess.fe.element_groups import Materials, owners_by_block
@@ -76,3 +77,7 @@ def _check_section(mesh: Mesh, name: str, section: Section) -> None:
     if name not in section.elements:
         kinds = ", ".join(section.elements)
         raise InputError(f"{mesh.source}: sections: {type(section).__name__} is of {kinds} elements, not of {name}; give another")
+    if name == "line3" and isinstance(section, BeamSection) and (section.ends is not None or any(section.released)):
+        raise InputError(
+            f"{mesh.source}: sections: ends and released are of line2 elements, not of {name}; give two-node beams there"
+        )

@@ -55,7 +55,6 @@ class TaperedBeams(StraightBeams):
         slope[:, 2] -= value[:, 4]
         return value, slope
 
-    def stiffness(self) -> Array:
-        apart = np.concatenate([-np.swapaxes(self._lever(1.0), 1, 2), self._lever(0.0)], axis=2) @ self._to_local
-        K = np.swapaxes(apart, 1, 2) @ self._end_forces @ self._to_local
-        return 0.5 * (K + np.swapaxes(K, 1, 2))
+    def _local_stiffness(self) -> Array:
+        apart = np.concatenate([-np.swapaxes(self._lever(1.0), 1, 2), self._lever(0.0)], axis=2)
+        return np.swapaxes(apart, 1, 2) @ self._end_forces

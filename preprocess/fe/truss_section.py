@@ -20,7 +20,7 @@ CORNERS = 8  # of the drawn outline
 class TrussSection(Section):
     """Section of trusses, which transmit forces along their axis only.
 
-    area: m².
+    area: m².  added_mass: along the axis, besides that of the material [kg/m].
 
     Examples
     --------
@@ -33,6 +33,7 @@ class TrussSection(Section):
     """
 
     area: float
+    added_mass: float = 0.0
 
     kind = "truss"
     elements: ClassVar[tuple[str, ...]] = ("truss2",)
@@ -40,6 +41,8 @@ class TrussSection(Section):
     def __post_init__(self) -> None:
         if not 0 < number(self.area, "section: area") < np.inf:
             raise InputError(f"section: area = {self.area!r}; give a positive area in m²")
+        if not 0 <= number(self.added_mass, "section: added_mass") < np.inf:
+            raise InputError(f"section: added_mass: {self.added_mass!r}; give kg/m that are not negative")
 
     @property
     def outline(self) -> NDArray[np.float64]:

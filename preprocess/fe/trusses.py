@@ -59,7 +59,7 @@ class Trusses(Structure):
 
     def mass_points(self) -> tuple[ElementPoints, Array]:
         found = [self._points(s, np.zeros((1, 2))) for s in STATIONS]
-        mass = 0.5 * self.material.rho * float(self.section.area) * self._length
+        mass = 0.5 * (self.material.rho * float(self.section.area) + float(self.section.added_mass)) * self._length
         return ElementPoints(*(np.concatenate(each, axis=1) for each in zip(*found))), np.tile(mass[:, None], 2)
 
     def skin(self) -> tuple[ElementPoints, Indices]:

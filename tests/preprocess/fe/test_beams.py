@@ -30,6 +30,7 @@ SECTIONS = {
     "t": pp.TSection(0.03, 0.02, 0.002, 0.003, orientation=UP),
     "channel": pp.ChannelSection(0.03, 0.02, 0.002, 0.003, orientation=UP),
     "angle": pp.AngleSection(0.03, 0.02, 0.003, orientation=UP),
+    "walled": pp.WalledSection([(0, 0, 0, 0.02, 0.002), (0, 0, 0.03, 0, 0.002), (0.03, 0, 0.03, -0.02, 0.002)], orientation=UP),
     "general": pp.GeneralSection(3e-4, 1e-8, 3e-8, 2e-8, shear=(0.8, 0.7), orientation=UP),
 }
 

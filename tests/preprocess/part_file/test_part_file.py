@@ -151,6 +151,8 @@ SECTION_TABLES: list[tuple[str, Section]] = [
      pp.ChannelSection(0.05, 0.02, 0.001, 0.002, orientation=UP)),
     ('kind = "angle"\nheight = 0.05\nwidth = 0.02\nthickness = 0.001\norientation = [0, 0, 1]',
      pp.AngleSection(0.05, 0.02, 0.001, orientation=UP)),
+    ('kind = "walled"\nwalls = [[0, 0, 0, 0.03, 0.002], [0, 0, 0.05, 0, 0.002]]\norientation = [0, 0, 1]\nreleased = ["", "56"]',
+     pp.WalledSection([[0, 0, 0, 0.03, 0.002], [0, 0, 0.05, 0, 0.002]], orientation=UP, released=("", "56"))),
     ('kind = "general"\narea = 1e-4\nIy = 1e-9\nIz = 2e-9\nJ = 3e-9\nshear = [0.8, 0.7]\norientation = [0, 0, 1]',
      pp.GeneralSection(1e-4, 1e-9, 2e-9, 3e-9, shear=(0.8, 0.7), orientation=UP)),
 ]  # fmt: skip

@@ -1,0 +1,145 @@
+"""Thin-walled sections of beams from any straight walls: open ones, or one cell without branches.
+
+Shear flow and torsion as in `open_sections`, along the middle lines; area, centroid and second moments are those of the walls, as
+rectangles about their middle lines, or of the rectangles that are given, which have no overlap where walls meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from preprocess.fe.open_sections import OpenSection, Shape, Wall
+from preprocess.inputs.arguments import checked_arguments, floats
+
+Array = NDArray[np.float64]
+SAME = 1e-6  # distance of ends that meet, of the size of the section
+SHARP = 2.0  # thicknesses by which the sides of two walls reach beyond their joint; beyond, the corner is cut off
+
+
+class Side(NamedTuple):
+    """A wall in one direction: nodes at its ends, row of the wall."""
+
+    tail: int
+    head: int
+    wall: int
+
+
+@checked_arguments
+@dataclass(frozen=True, eq=False)
+class WalledSection(OpenSection):
+    """Thin walls that meet at their ends: an open section, or one closed cell without branches.
+
+    walls (n, 5): of each the ends y₁, z₁, y₂, z₂ of its middle line, and its thickness [m].
+    rectangles (r, 4): the area exactly, y and z from, y and z to, of each; by default that of each wall [m].
+    y and z from any origin; the offset is that of the centroid. Its own stress points are on the sides of the walls.
+
+    Examples
+    --------
+    >>> import preprocess as pp
+    >>> walls = [(0, 0, 0, 0.03, 0.002), (0, 0, 0.05, 0, 0.002), (0.05, 0, 0.05, -0.03, 0.002)]  # a Z
+    >>> y, _ = pp.WalledSection(walls, orientation=(0, 0, 1)).data(0.3).shear_centre
+    >>> abs(y) < 1e-12  # that of a point-symmetric section is its centroid
+    True
+    """
+
+    walls: Sequence[tuple[float, float, float, float, float]]
+    _: KW_ONLY
+    rectangles: Sequence[tuple[float, float, float, float]] | None = None
+
+    kind = "walled"
+
+    def _problem(self) -> str:
+        rows = floats(self.walls, "section: walls")
+        good = rows.ndim == 2 and rows.shape[1:] == (5,) and len(rows) > 1 and np.isfinite(rows).all() and (rows[:, 4] > 0).all()
+        if not good:
+            return "walls: give two or more rows of y₁, z₁, y₂, z₂ and a positive thickness in m"
+        if self.rectangles is not None:
+            areas = floats(self.rectangles, "section: rectangles")
+            if areas.ndim != 2 or areas.shape[1:] != (4,) or not (areas[:, 2:] > areas[:, :2]).all():
+                return "rectangles: give rows of y and z from, y and z to, in m"
+        along = rows[:, 2:4] - rows[:, :2]
+        if not np.linalg.norm(along, axis=1).min() > SAME * np.ptp(rows[:, :4]):
+            return "walls: one has no length; remove it"
+        if np.abs(np.linalg.matrix_rank(np.vstack([along, rows[:, :2] - rows[0, :2]]), tol=SAME * np.ptp(rows[:, :4]))) < 2:
+            return "walls: they are in one line; use RectangularSection"
+        ends, nodes = self._joints()
+        reached = {0}
+        for _ in nodes:
+            reached |= {node for pair in ends if reached & set(pair) for node in pair}
+        degrees = np.bincount(np.ravel(ends))
+        if len(reached) < len(nodes) or not (len(ends) == len(nodes) - 1 or (len(ends) == len(nodes) and (degrees == 2).all())):
+            return "walls: they must hang together, without a cell or as one cell without branches"
+        return ""
+
+    def _joints(self) -> tuple[list[tuple[int, int]], Array]:
+        """Nodes at both ends of each wall, and their places (k, 2)."""
+        rows = np.asarray(self.walls, dtype=float)
+        found: list[Array] = []
+        ends = []
+        for place in rows[:, :4].reshape(-1, 2):
+            near = [k for k, node in enumerate(found) if np.abs(node - place).max() < SAME * np.ptp(rows[:, :4])]
+            found += [] if near else [place]
+            ends.append(near[0] if near else len(found) - 1)
+        return list(zip(ends[::2], ends[1::2])), np.array(found)
+
+    def _shape(self) -> Shape:
+        (ends, nodes), t = self._joints(), np.asarray(self.walls, dtype=float)[:, 4]
+        closed = len(ends) == len(nodes)
+        sides = list(_around(ends, nodes))
+        outline = np.array([point for pair in zip(sides, [*sides[1:], sides[0]]) for point in _edge(*pair, nodes, t)])
+        chain = sides if closed else _inward(sides)
+        walls = [
+            Wall(nodes[s.tail], nodes[s.head], float(t[s.wall]), tuple(k for k, b in enumerate(chain[:n]) if b.head == s.tail))
+            for n, s in enumerate(chain)
+        ]
+        areas = None if self.rectangles is None else np.asarray(self.rectangles, dtype=float).reshape(-1, 2, 2)
+        return Shape(areas, walls, outline[::-1], closed)
+
+
+def _around(ends: list[tuple[int, int]], nodes: Array) -> Iterator[Side]:
+    """The walls one after the other around the section, its outside on the left; each wall of an open one in both directions."""
+    every = [Side(a, b, k) for k, (a, b) in enumerate(ends)] + [Side(b, a, k) for k, (a, b) in enumerate(ends)]
+    closed = len(ends) == len(nodes)
+    area = 0.0
+    found: list[Side] = []
+    for start in every:
+        found, side = [start], start
+        while len(found) == 1 or side != start:
+            back = nodes[side.tail] - nodes[side.head]
+            others = [each for each in every if each.tail == side.head and (each.wall != side.wall or not closed)]
+            side = min(others, key=lambda each: _clockwise(back, nodes[each.head] - nodes[each.tail]))
+            found.append(side)
+        found = found[:-1]
+        area = sum(float(nodes[s.tail][0] * nodes[s.head][1] - nodes[s.tail][1] * nodes[s.head][0]) for s in found)
+        if not closed or area < 0:  # clockwise
+            break
+    yield from found
+
+
+def _clockwise(back: Array, along: Array) -> float:
+    """Angle in (0, 2π] by which ``along`` is turned clockwise from ``back``."""
+    angle = float(np.arctan2(back[1], back[0]) - np.arctan2(along[1], along[0])) % (2 * np.pi)
+    return angle if angle > SAME else 2 * np.pi
+
+
+def _inward(sides: list[Side]) -> list[Side]:
+    """Each wall once, towards the node where the walk begins, behind those that it continues."""
+    return [side for n, side in enumerate(sides) if any(each.wall == side.wall for each in sides[:n])]
+
+
+def _edge(first: Side, second: Side, nodes: Array, t: Array) -> list[Array]:
+    """Points on the left of a wall: in its middle, and where it meets the next one."""
+    a, b = nodes[first.tail], nodes[first.head]
+    along, after = (b - a) / np.linalg.norm(b - a), nodes[second.head] - b
+    after = after / np.linalg.norm(after)
+    left, right = (0.5 * t[side.wall] * np.array([-d[1], d[0]]) for side, d in ((first, along), (second, after)))
+    apart, sine = right - left, float(along[0] * after[1] - along[1] * after[0])
+    middle, shift = 0.5 * (a + b) + left, float(apart[0] * after[1] - apart[1] * after[0])
+    if abs(shift) > SHARP * abs(sine) * max(t[first.wall], t[second.wall]) or not sine:
+        return [middle, b + left, b + right]
+    return [middle, b + left + shift / sine * along]
