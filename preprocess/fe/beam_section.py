@@ -9,18 +9,18 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, fields, replace
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError, shown
 from preprocess.fe.section import Section
-from preprocess.inputs.arguments import floats, instance, number, vector
+from preprocess.inputs.arguments import floats, instance, number
 
 Array = NDArray[np.float64]
 
-SHARED = ("orientation", "offset", "end", "turn", "ends", "released", "added_mass")  # no dimensions of a section
+SHARED = ("orientation", "offset", "end", "turn", "ends", "released", "added_mass", "line")  # no dimensions of a section
 
 
 class SectionData(NamedTuple):
@@ -52,12 +52,14 @@ def filled_between_flanges(height: float, width: float, web: float, flange: floa
 class BeamSection(Section):
     """Section of beams.
 
-    orientation (3,): direction of the local y axis in mesh axes; it need not be perpendicular to the beam.
-    offset (2,): y and z of the centroid from the line between the nodes [m].
+    orientation (3,): direction of the local y axis in mesh axes; it need not be perpendicular to the beam; or rows (n, 4) of the
+    number of an element and its direction.
+    offset (2,): y and z of the centroid from the line between the nodes [m]; with line="shear-centre" of the shear centre.
     end: dimensions at the second end of each element where they differ, such as {"height": 0.01}; between they are linear.
     turn: angle of the section in these axes, from y to z [degrees].  added_mass: on the line of the centroids [kg/m].
-    ends (2, 3): vectors in mesh axes from both nodes to the line from which the offset counts, rigid arms [m].
-    released: degrees of freedom 1 to 6 of both ends in local axes that are not joined to the node, such as ("", "56").
+    ends (2, 3): vectors in mesh axes from both nodes to the line from which the offset counts, rigid arms [m]; or rows (n, 7).
+    released: degrees of freedom 1 to 6 of both ends in local axes that are not joined to the node, such as ("", "56"), of the
+    centroid or, with line="shear-centre", of the shear centre; added_mass is there too.
     """
 
     _: KW_ONLY
@@ -68,13 +70,14 @@ class BeamSection(Section):
     ends: ArrayLike | None = None
     released: tuple[str, str] = ("", "")
     added_mass: float = 0.0
+    line: Literal["centroid", "shear-centre"] = "centroid"
 
     elements: ClassVar[tuple[str, ...]] = ("line2", "line3")
     round: ClassVar[bool] = False
     tapers: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.orientation is not None and not np.linalg.norm(vector(self.orientation, "section: orientation")) > 0:
+        if self.orientation is not None and not np.linalg.norm(self._rows("orientation", 3)[:, -3:], axis=1).min() > 0:
             raise InputError("section: orientation: has zero length; give the direction of the local y axis")
         if floats(self.offset, "section: offset").shape != (2,):
             raise InputError(f"section: offset: {shown(self.offset)}; give y and z in m")
@@ -84,8 +87,8 @@ class BeamSection(Section):
             raise InputError(f"section: turn: {self.turn!r}; give an angle in degrees")
         if not 0 <= number(self.added_mass, "section: added_mass") < np.inf:
             raise InputError(f"section: added_mass: {self.added_mass!r}; give kg/m that are not negative")
-        if self.ends is not None and floats(self.ends, "section: ends").shape != (2, 3):
-            raise InputError(f"section: ends: {shown(self.ends)}; give the vectors from both nodes in m")
+        if self.ends is not None and np.shape(self.ends) != (2, 3):
+            self._rows("ends", 6)
         wrong = [each for each in self.released if set(each) - set("123456")]
         if wrong:
             raise InputError(f"section: released: {wrong[0]!r}; give digits from 1 to 6 for each end")
@@ -107,6 +110,27 @@ class BeamSection(Section):
             self.at(1.0)
         except InputError as error:
             raise InputError(*(problem.replace("section:", "section: end:", 1) for problem in error.problems)) from None
+
+    def _rows(self, name: str, width: int) -> Array:
+        """One direction as a row (1, width), or rows (n, width + 1) of element numbers and values. Raises InputError."""
+        rows = np.atleast_2d(floats(getattr(self, name), f"section: {name}"))
+        if rows.shape != (1, width) and (rows.ndim != 2 or rows.shape[1:] != (width + 1,) or not len(rows)):
+            raise InputError(
+                f"section: {name}: {shown(getattr(self, name))}; give {width} numbers, or rows of a number and these"
+            )
+        return np.asarray(rows)
+
+    def of_elements(self, name: str, numbers: NDArray[np.int64]) -> Array:
+        """The orientation (ne, 3) or the ends (ne, 2, 3) of elements. Raises InputError for one that has none."""
+        rows, shape = np.atleast_2d(np.asarray(getattr(self, name), dtype=float)), (3,) if name == "orientation" else (2, 3)
+        if np.shape(getattr(self, name)) == shape:
+            return np.broadcast_to(np.asarray(getattr(self, name), dtype=float), (len(numbers), *shape))
+        rows = rows[np.argsort(rows[:, 0], kind="stable")]
+        place = np.minimum(np.searchsorted(rows[:, 0], numbers), len(rows) - 1)
+        missing = numbers[rows[place, 0] != numbers]
+        if len(missing):
+            raise InputError(f"section: {name}: has no row of element {missing[0]}; give one")
+        return rows[place, 1:].reshape(-1, *shape)
 
     def at(self, s: float) -> Self:
         """Section at s, from 0 at the first end to 1 at the second."""

@@ -9,7 +9,7 @@ Sections that are not doubly symmetric have principal axes y and z through the c
 are those of the displacement there, v − e_z θ_x and w + e_y θ_x.
 
 Mass is at four points of the section, y = ±√(I_z/A) and z = ±√(I_y/A), at each of four Gauss stations: the points have its area
-and second moments, hence the rotary inertia; added mass is on the line of the centroids.
+and second moments, hence the rotary inertia; added mass is on the line of the centroids or shear centres.
 
 The initial stress of the section forces N, M, V, T does work on the second-order strains of a section that turns as a rigid
 plate, ``u = u₀ + θ × r + ½ θ × (θ × r)``; M acts on the twist by the third moments of the section too (Wagner's effect).
@@ -47,6 +47,13 @@ class Station(NamedTuple):
     length: Array
 
 
+def _moved_to(point: Array) -> Array:
+    """(6, 6): motion of a point y, z of the section, but along the beam that of the centroid, by that of the centroid."""
+    S = np.eye(6)
+    S[1, 3], S[2, 3] = -point[1], point[0]
+    return S
+
+
 @dataclass(frozen=True, eq=False)
 class Beams(Structure):
     """Beams of one section and material."""
@@ -79,14 +86,17 @@ class Beams(Structure):
     @functools.cached_property
     def _offset(self) -> Array:
         """Centroid from the line between the nodes, in local axes."""
-        return np.array([0.0, *(self._turn @ np.asarray(self.section.offset, dtype=float))])
+        return np.array([0.0, *(self._turn @ np.asarray(self.section.offset, dtype=float) - self._line)])
+
+    @functools.cached_property
+    def _line(self) -> Array:
+        """y, z from the centroid of what the offset places."""
+        return np.array(self._data.shear_centre if self.section.line == "shear-centre" else (0.0, 0.0))
 
     @functools.cached_property
     def _to_shear_centre(self) -> Array:
         """(6, 6): displacement of the shear centre, its component along the beam that of the centroid, and rotation."""
-        (y, z), S = self._data.shear_centre, np.eye(6)
-        S[1, 3], S[2, 3] = -z, y
-        return S
+        return _moved_to(np.array(self._data.shear_centre))
 
     def _axes_along(self, along: Array) -> Array:
         """Local axes as rows (ne, 3, 3) for unit tangents. Raises InputError for an orientation along a beam."""
@@ -94,7 +104,7 @@ class Beams(Structure):
             chord = self.x[:, 1] - self.x[:, 0]
             given = np.eye(3)[np.abs(chord).argmin(axis=1)]
         else:
-            given = np.broadcast_to(np.asarray(self.section.orientation, dtype=float), along.shape)
+            given = self.section.of_elements("orientation", self.ids)
         across = given - along * np.einsum("ei,ei->e", along, given)[:, None]
         size = np.linalg.norm(across, axis=1)
         bad = size < ALONG * np.linalg.norm(given, axis=1)
@@ -140,7 +150,7 @@ class Beams(Structure):
             y, z = np.sqrt(d.Iz / d.A), np.sqrt(d.Iy / d.A)
             points, masses = np.array([[-y, -z], [-y, z], [y, -z], [y, z]]), [0.25 * self.material.rho * d.A] * 4
             if self.section.added_mass:
-                points, masses = np.vstack([points, [0.0, 0.0]]), [*masses, float(self.section.added_mass)]
+                points, masses = np.vstack([points, self._line]), [*masses, float(self.section.added_mass)]
             found.append(self._moved(at, points))
             mass.append(np.outer(weight * at.length, masses))
         return ElementPoints(*(np.concatenate(each, axis=1) for each in zip(*found))), np.hstack(mass)

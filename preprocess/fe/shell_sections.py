@@ -62,6 +62,7 @@ class SurfaceSection(Section):
 
     offset: float
     added_mass: float
+    turn: float = 0.0
     elements: ClassVar[tuple[str, ...]] = ("tri3", "quad4", "tri6", "quad8")
 
     @property
@@ -144,6 +145,7 @@ class LaminateSection(SurfaceSection):
     plies (n, 2): of each the thickness [m], and the angle of its material's first axis from ``orientation``, about the normal
     [degrees].
     orientation (3,): direction in mesh axes, projected on the shell; by default that of the first side of each element.
+    turn: angle of the laminate from there, about the normal [degrees].
     materials: of each ply, along its own axes; by default all of them of the material of the elements.
     offset: of the middle of the laminate from the nodes, along the normal [m].  added_mass: on its middle [kg/m²].
 
@@ -163,6 +165,7 @@ class LaminateSection(SurfaceSection):
     plies: Sequence[tuple[float, float]]
     _: KW_ONLY
     orientation: ArrayLike | None = None
+    turn: float = 0.0
     materials: tuple[Isotropic | Orthotropic | Anisotropic, ...] | None = None
     offset: float = 0.0
     added_mass: float = 0.0
@@ -177,6 +180,8 @@ class LaminateSection(SurfaceSection):
             raise InputError(f"section: materials: {len(self.materials)} given for {len(rows)} plies; give one for each")
         if self.orientation is not None and not np.linalg.norm(vector(self.orientation, "section: orientation")) > 0:
             raise InputError("section: orientation: has zero length; give the direction of the first axis")
+        if not np.isfinite(number(self.turn, "section: turn")):
+            raise InputError(f"section: turn: {self.turn!r}; give an angle in degrees")
         self._check_offset()
 
     @property

@@ -168,6 +168,9 @@ class Shells(Structure):
         if bad.any():
             raise InputError(f"section: orientation is normal to element {self.ids[bad][0]}; give a direction along its surface")
         e1 = e1 / size[:, None]
+        if self.section.turn:
+            c, s = np.cos(np.radians(self.section.turn)), np.sin(np.radians(self.section.turn))
+            e1 = c * e1 + s * np.cross(at.normal, e1)
         return np.stack([e1, np.cross(at.normal, e1), at.normal], axis=1)
 
     def _across(self, r: float, s: float) -> Array:

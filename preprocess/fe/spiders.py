@@ -20,14 +20,15 @@ from numpy.typing import ArrayLike
 
 from flexmbs.errors import InputError, shown
 from flexmbs.flexible_body.parts import FloatArray, IntArray
-from preprocess.fe.connection import NO_NODES, Arms, Connection, Nodes, one_node
+from preprocess.fe.connection import NO_NODES, Arms, Connection, Nodes, one_node, row_of
 from preprocess.fe.constraints import Dependence
 from preprocess.fe.mass_points import spread
 from preprocess.inputs.arguments import checked_arguments, floats, vector
 from preprocess.mesh.node_regions import NodeSets, Region, near_enough, region_of
-from preprocess.mesh.rigid_motion import rigid_motion
+from preprocess.mesh.rigid_motion import pivoted, rigid_motion, rotation_of
 
 ALL = "123456"
+ROUND_OFF = 1e-14  # factor that is none
 
 
 @checked_arguments
@@ -81,6 +82,8 @@ class Spider(Connection):
 class RigidSpider(Spider):
     """Nodes that follow a centre as a rigid body (RBE2, ``*KINEMATIC``); it stiffens the part.
 
+    axes: those along which the components of a node are, rows (n, 10) of its number and three directions; by default mesh axes.
+
     Examples
     --------
     >>> import preprocess as pp
@@ -91,12 +94,30 @@ class RigidSpider(Spider):
     0.5
     """
 
+    axes: ArrayLike | None = None
+
     kind = "rigid-spider"
 
     def dependence(self, name: str, nodes: Nodes) -> Dependence:
         centre, feet = self._feet(name, nodes)
-        own, motion = _feet_motion(nodes, centre, feet, self.components)
+        turned = self._axes(nodes)
+        plain = np.array([foot for foot in feet if foot not in turned], dtype=np.int64)
+        own, motion = _feet_motion(nodes, centre, plain, self.components)
+        rows = [_spread_along(nodes, centre, foot, self.components, turned[foot]) for foot in feet if foot in turned]
+        if rows:
+            dofs, parts = np.concatenate([each for each, _ in rows]), sp.vstack([part for _, part in rows])
+            whole = spread(motion, nodes.freedoms.six(np.array([centre]))[0], nodes.freedoms.size)
+            return Dependence(name, np.concatenate([own, dofs]), sp.csr_matrix(sp.vstack([whole, parts])))
         return Dependence(name, own, spread(motion, nodes.freedoms.six(np.array([centre]))[0], nodes.freedoms.size))
+
+    def _axes(self, nodes: Nodes) -> dict[int, FloatArray]:
+        """Directions as rows (3, 3) by the row of the node. Raises InputError."""
+        if self.axes is None:
+            return {}
+        rows = floats(self.axes, "connection: axes")
+        if rows.ndim != 2 or rows.shape[1:] != (10,):
+            raise InputError(f"axes: {shown(self.axes)}; give rows of a node's number and three directions")
+        return {row_of(nodes, int(row[0]), "axes"): np.asarray(rotation_of(row[1:].reshape(3, 3).T)).T for row in rows}
 
     def arms(self, name: str, nodes: Nodes) -> Arms:
         centre, feet = self._feet(name, nodes)
@@ -184,6 +205,31 @@ def _feet_motion(nodes: Nodes, centre: int, feet: IntArray, components: str) -> 
         dofs.append(nodes.freedoms.six(turned)[:, chosen[chosen >= 3]].ravel())
         motion.append(np.tile(np.eye(6)[chosen[chosen >= 3]], (len(turned), 1)))
     return np.concatenate(dofs), np.vstack(motion)
+
+
+def _spread_along(nodes: Nodes, centre: int, foot: int, components: str, axes: FloatArray) -> tuple[IntArray, sp.csr_matrix]:
+    """Dependent degrees of freedom of a foot that follows the centre along some of its axes, and their factors (m, size).
+
+    e·u = e·(t + θ × r) gives the component where e is largest, which the other directions then lack.
+    """
+    own = nodes.freedoms.six(np.array([foot, centre])) if nodes.freedoms.rotates(np.array([foot]))[0] else None
+    centre_dofs = nodes.freedoms.six(np.array([centre]))[0]
+    foot_dofs = own[0] if own is not None else 3 * foot + np.arange(3)
+    r = nodes.positions[foot] - nodes.positions[centre]
+    rigid = np.vstack([rigid_motion(r[None])[0], np.eye(6)[3:]])
+    dofs, parts = list[int](), list[sp.csr_matrix]()
+    for first in (0, 3) if own is not None else (0,):
+        chosen = [axes[int(c) - 1 - first] for c in sorted(set(components)) if first < int(c) <= first + 3]
+        for k, e in pivoted(chosen):
+            others = np.delete(np.arange(3), k)
+            columns = np.concatenate([foot_dofs[first + others], centre_dofs])
+            factors = np.concatenate([-e[others], e @ rigid[first : first + 3]])
+            factors[np.abs(factors) < ROUND_OFF] = 0.0
+            dofs.append(int(foot_dofs[first + k]))
+            parts.append(spread(factors[None], columns, nodes.freedoms.size))
+    if not dofs:
+        return NO_NODES, sp.csr_matrix((0, nodes.freedoms.size))
+    return np.array(dofs), sp.csr_matrix(sp.vstack(parts))
 
 
 def _check_components(components: str, what: str) -> None:

@@ -38,7 +38,7 @@ class StraightBeams(Beams):
     @functools.cached_property
     def _ends(self) -> Array:
         """Both ends (ne, 2, 3) of the line from which the offset counts."""
-        return self.x if self.section.ends is None else self.x + np.asarray(self.section.ends, dtype=float)
+        return self.x if self.section.ends is None else self.x + self.section.of_elements("ends", self.ids)
 
     @functools.cached_property
     def _length(self) -> Array:
@@ -70,8 +70,10 @@ class StraightBeams(Beams):
         rows = [6 * end + int(c) - 1 for end, given in enumerate(self.section.released) for c in sorted(set(given))]
         along = np.eye(3)
         along[1:, 1:] = self._turn
-        Q = np.kron(np.eye(4), along)  # from the axes of the orientation to principal ones
-        K = Q.T @ self._local_stiffness() @ Q
+        to_line = np.eye(6)  # motion of the point whose degrees of freedom are released by that of the centroid
+        to_line[:3, 3:] = -cross_matrix(np.array([0.0, *self._line]))
+        back = np.kron(np.eye(2), np.linalg.inv(to_line) @ np.kron(np.eye(2), along))  # from the axes of the orientation there
+        K = back.T @ self._local_stiffness() @ back
         own = K[:, rows][:, :, rows]
         size = np.sqrt(np.diagonal(own, axis1=1, axis2=2))
         least = np.linalg.eigvalsh(own / (size[:, :, None] * size[:, None]))[:, 0]
@@ -82,7 +84,7 @@ class StraightBeams(Beams):
         T = np.tile(np.eye(12), (len(self.ids), 1, 1))
         T[:, rows] = -np.linalg.solve(own, K[:, rows])
         T[:, :, rows] = 0.0
-        return np.asarray(Q @ T @ Q.T)
+        return np.asarray(back @ T @ np.linalg.inv(back))
 
     def _local_stiffness(self) -> Array:
         """K (ne, 12, 12) by the motion of the centroids at the ends in local axes."""

@@ -47,16 +47,19 @@ def structures(mesh: Mesh, material: Materials, sections: Sections, freedoms: Fr
     owners = owners_by_block(mesh, mesh.structural, sections, "sections")
     found = []
     for name, block in mesh.structural.items():
-        for section, rows in owners[name]:
+        owner = np.zeros((len(block.ids), 2), dtype=np.int64)
+        for column, parts in enumerate((owners[name], materials[name])):
+            for k, (_, rows) in enumerate(parts):
+                owner[rows, column] = k
+        for both in np.unique(owner, axis=0):
+            (section, _), (own, _) = owners[name][both[0]], materials[name][both[1]]
             _check_section(mesh, name, section)
-            for own, others in materials[name]:
-                _check_material(mesh, name, own)
-                both = np.intersect1d(rows, others)
-                table = block.connectivity[both]
-                if len(both):
-                    rows_of = name, table, block.ids[both], mesh.node_ids[table]
-                    made: Any = (TAPERED if section.varies else CLASSES).get(name, CLASSES[name])
-                    found.append(made(*rows_of, own, freedoms, mesh.nodes[table], section=section))
+            _check_material(mesh, name, own)
+            rows = np.flatnonzero((owner == both).all(axis=1))
+            table = block.connectivity[rows]
+            made: Any = (TAPERED if section.varies else CLASSES).get(name, CLASSES[name])
+            rows_of = name, table, block.ids[rows], mesh.node_ids[table]
+            found.append(made(*rows_of, own, freedoms, mesh.nodes[table], section=section))
     return tuple(found)
 
 

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 Item = dict[str, Any]
 Items = dict[str, Item]
 
@@ -39,6 +41,8 @@ def _scaled(given: Item, unit: float) -> Item:
     found = {key: _times(value, unit ** LENGTH[key]) if key in LENGTH else value for key, value in given.items()}
     if "added_mass" in given:  # per area of shells, per length of others
         found["added_mass"] = given["added_mass"] * unit ** (-3 if given["kind"] in ("shell", "laminate") else -2)
+    if "ends" in given and np.shape(given["ends"]) != (2, 3):  # rows of element numbers
+        found["ends"] = [[row[0], *_times(row[1:], unit)] for row in given["ends"]]
     if "end" in given:
         found["end"] = _scaled(given["end"], unit)
     if "plies" in given:

@@ -1,4 +1,6 @@
-"""Unit rigid motions of points, and rotations."""
+"""Unit rigid motions of points, rotations, and directions as equations."""
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,3 +30,16 @@ def rotation_of(value: ArrayLike) -> FloatArray:
         raise InputError("axes: must be a right-handed orthonormal 3x3 matrix, one axis per column")
     u, _, v = np.linalg.svd(axes)
     return np.asarray(u @ v)
+
+
+def pivoted(directions: Sequence[FloatArray] | FloatArray) -> list[tuple[int, FloatArray]]:
+    """The directions combined so that each has a component that the others lack, and that component."""
+    rows, found = [np.array(n) for n in directions], []
+    for i in range(len(rows)):
+        k = int(np.abs(rows[i]).argmax())
+        rows[i] = rows[i] / rows[i][k]
+        for j in range(len(rows)):
+            if j != i:
+                rows[j] = rows[j] - rows[i] * rows[j][k]
+        found.append(k)
+    return list(zip(found, rows))

@@ -19,14 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preprocess.mesh.declared import Items
+from preprocess.mesh.rigid_motion import pivoted
 from preprocess.mesh_files.abaqus_assembly import Reading, Rows
 from preprocess.mesh_files.abaqus_blocks import error_at
 from preprocess.mesh_files.abaqus_fields import fields, integer, real, reals
 from preprocess.mesh_files.abaqus_surfaces import same_name
+from preprocess.mesh_files.equations import TINY, Terms, turned
 
 Array = NDArray[np.float64]
-Terms = list[tuple[int, int, float]]
-TINY = 1e-12
 FREE = ("MEANROT", "DIST", "GAP")  # they constrain no motion of a free body
 
 
@@ -78,8 +78,8 @@ class Constraints:
 
     def declared(self, reading: Reading, surfaces: Mapping[str, str]) -> tuple[Items, dict[str, list[int]]]:
         """Equations by name; those of one term hold a degree of freedom and are kept."""
-        turned = self._axes(reading)
-        found = [self._turned(terms, turned) for terms, _ in self.equations]
+        axes = self._axes(reading)
+        found = [turned(terms, axes) for terms, _ in self.equations]
         for kind, names, where in self.lines:
             if kind not in FREE:
                 found += _aligned(reading, kind, _numbers(reading, names, where), where)
@@ -97,20 +97,6 @@ class Constraints:
                 if node in reading.nodes:
                     found[node] = _cylindrical(np.array(reading.nodes[node]), a, b) if kind == "C" else _rectangular(a, b)
         return found
-
-    @staticmethod
-    def _turned(terms: Terms, axes: Mapping[int, Array]) -> Terms:
-        """Terms in mesh axes, those of one degree of freedom added; the largest first if the first vanishes."""
-        total: dict[tuple[int, int], float] = {}
-        for node, component, factor in terms:
-            first = 3 * ((component - 1) // 3)
-            parts = axes[node][component - 1 - first] * factor if node in axes else factor * np.eye(3)[component - 1 - first]
-            for k, part in enumerate(parts):
-                if abs(part) > TINY * abs(factor):
-                    total[node, first + k + 1] = total.get((node, first + k + 1), 0.0) + float(part)
-        head = max((key for key in total if key[0] == terms[0][0]), key=lambda key: abs(total[key]))
-        rest = [key for key in total if key != head]
-        return [(*key, total[key]) for key in (head, *rest)]
 
 
 def _rectangular(a: Array, b: Array) -> Array:
@@ -152,7 +138,7 @@ def _aligned(reading: Reading, kind: str, numbers: list[int], where: str) -> lis
     for number, place in zip(numbers[count:], x[count:]):
         weights = np.linalg.lstsq(edges.T, place - x[0], rcond=None)[0]
         shares = [1.0 - float(weights.sum()), *map(float, weights)]
-        for k, n in _pivoted(directions):
+        for k, n in pivoted(directions):
             terms = [
                 (number, k + 1, float(n[k])),
                 *((number, c + 1, float(n[c])) for c in range(3) if c != k and abs(n[c]) > TINY),
@@ -161,16 +147,3 @@ def _aligned(reading: Reading, kind: str, numbers: list[int], where: str) -> lis
                 terms += [(node, c + 1, -share * float(n[c])) for c in range(3) if abs(share * n[c]) > TINY]
             found.append(terms)
     return found
-
-
-def _pivoted(directions: Array) -> list[tuple[int, Array]]:
-    """The directions combined so that each has a component that the others lack, and that component."""
-    rows, found = [np.array(n) for n in directions], []
-    for i in range(len(rows)):
-        k = int(np.abs(rows[i]).argmax())
-        rows[i] = rows[i] / rows[i][k]
-        for j in range(len(rows)):
-            if j != i:
-                rows[j] = rows[j] - rows[i] * rows[j][k]
-        found.append(k)
-    return list(zip(found, rows))

@@ -17,11 +17,20 @@ from flexmbs.files.inputs import read_text
 from preprocess.mesh.declared import Declared
 from preprocess.mesh_files.nastran_cards import Card, cards_of, integer_field, listed_numbers, real_field, text_field
 from preprocess.mesh_files.nastran_case_control import selected_equations, sets_of
-from preprocess.mesh_files.nastran_coordinates import Frames, basic_position
+from preprocess.mesh_files.nastran_coordinates import Systems
 from preprocess.mesh_files.nastran_points import CARDS as POINTS
 from preprocess.mesh_files.nastran_points import ELEMENTS
 from preprocess.mesh_files.nastran_properties import MATERIALS, PROPERTIES
-from preprocess.mesh_files.nastran_structures import Structures, add_bar, add_property, add_rod, add_shell, add_spider
+from preprocess.mesh_files.nastran_structures import (
+    Structures,
+    add_bar,
+    add_defaults,
+    add_own_rod,
+    add_property,
+    add_rod,
+    add_shell,
+    add_spider,
+)
 from preprocess.mesh_files.raw_mesh import Cells, RawMesh, assembled, node_rows
 
 Array = NDArray[np.float64]
@@ -43,7 +52,9 @@ SKIN = {
     "CQUAD4": ("quad", 4), "CQUADR": ("quad", 4), "CQUAD8": ("quad8", 8),
 }  # fmt: skip
 STRUCTURAL = {
-    **dict.fromkeys(SKIN, add_shell), "CBAR": add_bar, "CBEAM": add_bar, "CROD": add_rod, "RBE2": add_spider, "RBE3": add_spider,
+    **dict.fromkeys(SKIN, add_shell), "CBAR": add_bar, "CBEAM": add_bar, "CROD": add_rod, "CTUBE": add_rod,
+    "CONROD": add_own_rod, "RBE2": add_spider, "RBE3": add_spider, "RBAR": add_spider,
+    "BAROR": add_defaults, "BEAMOR": add_defaults,
     **dict.fromkeys(PROPERTIES, add_property),
 }  # fmt: skip
 LEFT_OUT = re.compile(
@@ -66,15 +77,6 @@ class Bulk:
     either_sets: dict[str, list[int]] = field(default_factory=dict)  # SET1: of nodes or of elements
     notices: list[str] = field(default_factory=list)
     structures: Structures = field(default_factory=Structures)
-    systems: dict[int, Card] = field(default_factory=dict)
-
-    def axes(self, system: int, card: Card) -> Array:
-        """Columns of a rectangular coordinate system that a card names. Raises InputError."""
-        located: Frames = {0: (np.zeros(3), np.eye(3))}
-        if system and (system not in self.systems or self.systems[system].name != "CORD2R"):
-            raise InputError(f"{card.line}: {card.name}: coordinate system {system} is not a CORD2R; give one")
-        basic_position(system, np.zeros(3), card, self.systems, located)
-        return located[system][1]
 
 
 def read_nastran(path: Path, structural: bool = False) -> RawMesh:
@@ -93,11 +95,11 @@ def read_nastran(path: Path, structural: bool = False) -> RawMesh:
         ids = np.array([number for number, _ in found])
         cells.append(Cells(kind, node_rows(path, node_ids, [nodes for _, nodes in found], ids), ids, (f"property {region}",)))
     elements = {number for _, number, _, _ in (*bulk.solids, *bulk.structures.shells)}
-    elements |= {number for number, _, _, _ in bulk.structures.beams} | {number for number, _, _ in bulk.structures.rods}
+    elements |= {integer_field(card, 0) for card in bulk.structures.beams} | {rod.number for rod in bulk.structures.rods}
     node_sets = bulk.node_sets | {name: members for name, members in bulk.either_sets.items() if row.keys() >= set(members)}
     sets = {name: _unique([row[n] for n in members if n in row]) for name, members in node_sets.items()}
     solids = {f"property {region}": region for _, _, region, _ in bulk.solids}
-    beams_and_shells = bulk.structures.element_sets(bulk.axes, bulk.positions)
+    beams_and_shells = bulk.structures.element_sets()
     cells += _structural_cells(path, bulk.structures, node_ids)
     own = bulk.structures.centres | bulk.structures.points.sets
     sets |= {name: _unique([row[n] for n in members if n in row]) for name, members in own.items()}
@@ -105,7 +107,7 @@ def read_nastran(path: Path, structural: bool = False) -> RawMesh:
     both = {**bulk.element_sets, **{name: members for name, members in bulk.either_sets.items() if elements >= set(members)}}
     groups = {name: _unique(members) for name, members in both.items()}
     groups |= {name: _unique(members) for name, (members, _, _) in beams_and_shells.items()}
-    declared = _with_weights(bulk.structures.declared(bulk.axes, solids, bulk.positions), raw) if structural else Declared()
+    declared = _with_weights(bulk.structures.declared(solids), raw) if structural else Declared()
     return replace(raw, element_sets={**raw.element_sets, **groups}, notices=tuple(bulk.notices), declared=declared)
 
 
@@ -114,10 +116,10 @@ def _structural_cells(path: Path, found: Structures, node_ids: Indices) -> list[
     by_kind: dict[str, list[tuple[int, list[int]]]] = defaultdict(list)
     for kind, number, _, nodes in found.shells:
         by_kind[kind].append((number, nodes))
-    for number, _, nodes, _ in found.beams:
-        by_kind["line"].append((number, nodes))
-    for number, _, nodes in found.rods:
-        by_kind["truss"].append((number, nodes))
+    for card in found.beams:
+        by_kind["line"].append((integer_field(card, 0), [integer_field(card, 2), integer_field(card, 3)]))
+    for rod in found.rods:
+        by_kind["truss"].append((rod.number, rod.nodes))
     cells = []
     for kind, each in by_kind.items():
         ids = np.array([number for number, _ in each])
@@ -149,22 +151,16 @@ def _bulk(path: Path, structural: bool) -> Bulk:
         raise InputError(f"{path}: has no GRID card; expected Nastran bulk data (BEGIN BULK … ENDDATA)")
     before = lines[: max(start, 0)]
     bulk = Bulk(either_sets=sets_of(path, before), structures=Structures(source=str(path)))
-    systems = _systems(cards)
-    defaults = next((card for card in cards if card.name == "GRDSET"), Card("GRDSET", [], ""))
-    default, turned = (integer_field(defaults, k, 0) for k in (1, 5))
-    bulk.systems = systems
-    located: dict[int, tuple[Array, Array]] = {0: (np.zeros(3), np.eye(3))}
+    bulk.structures.frames = systems = Systems.of(cards)
+    if structural:
+        systems.require()
     unknown: Counter[str] = Counter()
     left: Counter[str] = Counter()
     for card in cards:
         if structural and card.name.startswith("BEGIN"):
             raise InputError(f"{card.line}: superelements in one file are not supported; write each to its own file")
         if card.name == "GRID":
-            if structural and integer_field(card, 5, turned):
-                raise InputError(
-                    f"{card.line}: GRID {integer_field(card, 0)}: displacements in a local system are not supported here"
-                )
-            _add_node(bulk, card, default, systems, located)
+            bulk.positions[integer_field(card, 0)] = systems.place(integer_field(card, 0))
         elif card.name in SOLIDS:
             _add_solid(bulk, card)
         elif structural and card.name in POINTS:
@@ -177,8 +173,6 @@ def _bulk(path: Path, structural: bool) -> Bulk:
             STRUCTURAL[card.name](bulk.structures, card)
             if card.name in _SET_CARDS:
                 _SET_CARDS[card.name](bulk, card)
-        elif structural and card.name in ("BAROR", "BEAMOR"):
-            raise InputError(f"{card.line}: {card.name} is not supported; give these fields on each CBAR and CBEAM")
         elif card.name in SKIN:
             kind, count = SKIN[card.name]
             bulk.skin.append(
@@ -198,21 +192,13 @@ def _bulk(path: Path, structural: bool) -> Bulk:
         refused = [f"{n} {name}" for name, n in sorted(left.items()) if name != "PLOTEL"]
         if refused:
             raise InputError(f"{path}: {' and '.join(refused)} are not supported; use RBE2, RBE3, MPC, CONM2")
+        bulk.node_sets |= {each["where"]: each["nodes"] for each in bulk.structures.spiders}
         bulk.structures.mass_factor = _mass_factor(cards, before)
         bulk.structures.select_equations(selected_equations(path, before))
         bulk.notices = [notice for notice in bulk.notices if not notice.startswith("RBE")] + bulk.structures.notices
         _require_nodes(path, bulk)
     bulk.notices += [f"{n} {name} omitted: {_remedy(name)}" for name, n in sorted(left.items())]
     return bulk
-
-
-def _systems(cards: Iterable[Card]) -> dict[int, Card]:
-    """Coordinate systems by number. Raises InputError for a number that occurs twice."""
-    found: dict[int, Card] = {}
-    for card in cards:
-        if card.name in ("CORD2R", "CORD2C", "CORD2S") and found.setdefault(integer_field(card, 0), card) is not card:
-            raise InputError(f"{card.line}: coordinate system {integer_field(card, 0)} occurs twice; number them uniquely")
-    return found
 
 
 def _mass_factor(cards: Iterable[Card], before: Iterable[str]) -> float:
@@ -241,16 +227,6 @@ def _require_nodes(path: Path, bulk: Bulk) -> None:
 
 def _remedy(name: str) -> str:
     return "attach such masses with PointMass" if name.startswith("CONM") else "declare couplings as interfaces"
-
-
-def _add_node(bulk: Bulk, card: Card, default: int, systems: dict[int, Card], located: Frames) -> None:
-    number = integer_field(card, 0)
-    if number in bulk.positions:
-        raise InputError(f"{card.line}: node number {number} occurs twice")
-    given = real_field(card, 2), real_field(card, 3), real_field(card, 4)
-    system = integer_field(card, 1, default)
-    with np.errstate(invalid="ignore", over="ignore"):  # of positions that the checks reject
-        bulk.positions[number] = basic_position(system, np.array(given), card, systems, located) if system else given
 
 
 def _add_solid(bulk: Bulk, card: Card) -> None:

@@ -6,7 +6,7 @@ CONM2.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,13 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
+from preprocess.mesh_files.equations import Terms, turned
 from preprocess.mesh_files.nastran_cards import Card, integer_field, listed_numbers, real_field, text_field
+from preprocess.mesh_files.nastran_coordinates import Systems
 
 Array = NDArray[np.float64]
 Item = dict[str, Any]
 ELEMENTS = ("CELAS1", "CELAS2", "CDAMP1", "CDAMP2", "CVISC", "CBUSH", "CONM2")
 TABLES = ("MPC", "PELAS", "PDAMP", "PVISC")  # of which one number may occur in several cards
 MIDDLE = 0.5  # of the line between the grids of a CBUSH
+SAME = 1e-6  # difference of directions that are one
 
 
 @dataclass
@@ -32,9 +35,9 @@ class Points:
     viscous: list[Card] = field(default_factory=list)
     bushings: list[Card] = field(default_factory=list)
     properties: dict[tuple[str, int], list[float]] = field(default_factory=dict)
-    equations: dict[int, list[list[tuple[int, int, float]]]] = field(default_factory=dict)
+    equations: dict[int, list[tuple[Terms, Card]]] = field(default_factory=dict)
     unions: dict[int, list[int]] = field(default_factory=dict)
-    masses: list[Item] = field(default_factory=list)
+    masses: list[Card] = field(default_factory=list)
     sets: dict[str, list[int]] = field(default_factory=dict)
     known: set[tuple[str, int]] = field(default_factory=set)
 
@@ -57,17 +60,43 @@ class Points:
         self.equations = {each: self.equations[each] for each in chosen}
         return count - sum(map(len, self.equations.values()))
 
-    def connections(self, axes: Callable[[int, Card], Array], positions: dict[int, Any]) -> dict[str, Item]:
-        """Connections by name; axes: columns of a coordinate system; positions: of the nodes. Raises InputError."""
-        found = {f"{card.name} {integer_field(card, 0)}": self._spring(card) for card in self.springs}
+    def connections(self, frames: Systems) -> dict[str, Item]:
+        """Connections by name. Raises InputError."""
+        found = {f"{card.name} {integer_field(card, 0)}": self._spring(card, frames) for card in self.springs}
         found |= {f"CVISC {integer_field(card, 0)}": self._viscous(card) for card in self.viscous}
-        found |= {f"CBUSH {integer_field(card, 0)}": self._bushing(card, axes, positions) for card in self.bushings}
+        found |= {f"CBUSH {integer_field(card, 0)}": self._bushing(card, frames) for card in self.bushings}
         for number, rows in self.equations.items():
-            for k, terms in enumerate(rows, 1):
-                found[f"MPC {number} ({k})"] = {"kind": "equation", "terms": terms}
+            for k, (terms, card) in enumerate(rows, 1):
+                columns = {node: frames.displacements(node, card) for node, _, _ in terms}
+                axes = {node: each.T for node, each in columns.items() if each is not None}
+                found[f"MPC {number} ({k})"] = {"kind": "equation", "terms": turned(terms, axes) if axes else terms}
         return found
 
-    def _spring(self, card: Card) -> Item:
+    def turned(self) -> set[int]:
+        """Grids whose rotation a spring, a bushing, an equation or a body acts on."""
+        found = {integer_field(card, k, 0) for card in self.bushings for k in (2, 3)}
+        found |= {integer_field(card, k, 0) for card in self.springs for k in (2, 4) if text_field(card, k + 1) in tuple("456")}
+        found |= {node for rows in self.equations.values() for terms, _ in rows for node, c, _ in terms if c > 3}
+        return found | {
+            integer_field(card, 1) for card in self.masses if any(real_field(card, k) for k in (*range(4, 7), *range(8, 14)))
+        }
+
+    def placed(self, frames: Systems) -> Iterator[Item]:
+        """Masses with an offset and the inertia about their centre, in basic axes. Raises InputError."""
+        for card in self.masses:
+            number, grid, system = integer_field(card, 0), integer_field(card, 1), integer_field(card, 2, 0)
+            I11, I21, I22, I31, I32, I33 = (real_field(card, k) for k in range(8, 14))
+            inertia = np.array([[I11, -I21, -I31], [-I21, I22, -I32], [-I31, -I32, I33]])
+            arm = np.array([real_field(card, k) for k in (4, 5, 6)])
+            if system == -1:  # the centre itself in the basic system
+                arm = arm - frames.point(grid, card)
+            elif system:
+                axes = frames.axes_at(system, frames.point(grid, card), card)
+                arm, inertia = axes @ arm, axes @ inertia @ axes.T
+            found = {"where": f"CONM2 {number}", "node": grid, "mass": real_field(card, 3), "arm": arm.tolist()}
+            yield {**found, "inertia": inertia.tolist()} if inertia.any() else found
+
+    def _spring(self, card: Card, frames: Systems) -> Item:
         """CELAS1, CELAS2, CDAMP1, CDAMP2 between equal components of two grids."""
         name = f"{card.line}: {card.name} {integer_field(card, 0)}"
         first, second = integer_field(card, 2, 0), integer_field(card, 4, 0)
@@ -76,12 +105,17 @@ class Points:
             raise InputError(f"{name}: only springs between equal components of two grids are supported; others hold the part")
         k = real_field(card, 1) if card.name.endswith("2") else self._owned(card, f"P{card.name[1:-1]}", name)[0]
         damps = card.name.startswith("CDAMP")
-        along = [float(c == component) for c in "123"] if component in "123" else [float(c == component) for c in "456"]
+        ends = [frames.displacements(node, card) for node in (first, second)]
+        directions = [(np.eye(3) if axes is None else axes)[:, (int(component) - 1) % 3] for axes in ends]
+        if not np.allclose(directions[0], directions[1], atol=SAME):
+            raise InputError(f"{name}: its component has different directions at its grids (CD); give a CBUSH")
+        along = [float(x) for x in directions[0]]
         if component in "123":
             both = {"stiffness": 0.0, "damping": k} if damps else {"stiffness": k}
             return {"kind": "spring", "first": first, "second": second, "direction": along, **both}
         turn = "rotation_damping" if damps else "rotation"
-        return {"kind": "bushing", "first": first, "second": second, turn: [k * value for value in along]}
+        axes = {} if ends[0] is None else {"axes": ends[0].tolist()}
+        return {"kind": "bushing", "first": first, "second": second, turn: [k * (c == component) for c in "456"], **axes}
 
     def _owned(self, card: Card, kind: str, name: str) -> list[float]:
         """Values of the property of an element. Raises InputError."""
@@ -99,26 +133,27 @@ class Points:
         ends = {"first": integer_field(card, 2), "second": integer_field(card, 3)}
         return {"kind": "spring", **ends, "stiffness": 0.0, "damping": stretch}
 
-    def _bushing(self, card: Card, axes: Callable[[int, Card], Array], positions: dict[int, Any]) -> Item:
+    def _bushing(self, card: Card, frames: Systems) -> Item:
         name, owner = f"{card.line}: CBUSH {integer_field(card, 0)}", integer_field(card, 1, integer_field(card, 0))
         first, second = integer_field(card, 2), integer_field(card, 3, 0)
         if not second or ("PBUSH", owner) not in self.properties:
             raise InputError(f"{name}: needs two grids, and PBUSH {owner}; bushings to the ground hold the part")
-        if any(text_field(card, k) for k in (9, 10, 11, 12)) or (text_field(card, 8) and real_field(card, 8) != MIDDLE):
-            raise InputError(f"{name}: S, OCID and S1 to S3 are not supported; the spring is in the middle")
+        if text_field(card, 9) not in ("", "-1") or any(text_field(card, k) for k in (10, 11, 12)):
+            raise InputError(f"{name}: OCID and S1 to S3 are not supported; give the place on the line between its grids by S")
+        place = real_field(card, 8) if text_field(card, 8) else MIDDLE
         K, B = self.properties["PBUSH", owner][:6], self.properties["PBUSH", owner][6:]
-        given = {"kind": "bushing", "first": first, "second": second, "translation": K[:3], "rotation": K[3:], "at": MIDDLE}
+        given = {"kind": "bushing", "first": first, "second": second, "translation": K[:3], "rotation": K[3:], "at": place}
         given |= {"translation_damping": B[:3], "rotation_damping": B[3:]} if any(B) else {}
         if text_field(card, 7):
-            return {**given, "axes": axes(integer_field(card, 7), card).tolist()}
-        if first not in positions or second not in positions:
-            raise InputError(f"{name}: its grids {first} and {second} must exist")
-        apart = np.array(positions[second], dtype=float) - np.array(positions[first], dtype=float)
+            return {**given, "axes": frames.axes(integer_field(card, 7), card).tolist()}
+        apart = frames.point(second, card) - frames.point(first, card)
         if not np.linalg.norm(apart) > 0:
             raise InputError(f"{name}: its grids are at one place; give the axes by CID")
-        if text_field(card, 4) and not text_field(card, 5) and not text_field(card, 6) and "." not in text_field(card, 4):
-            raise InputError(f"{name}: give its orientation as a vector X1, X2, X3, not by a node")
-        vector = np.array([real_field(card, k) for k in (4, 5, 6)])
+        if text_field(card, 4).isdecimal() and not text_field(card, 5) and not text_field(card, 6):
+            vector = frames.point(integer_field(card, 4), card) - frames.point(first, card)
+        else:
+            axes, vector = frames.displacements(first, card), np.array([real_field(card, k) for k in (4, 5, 6)])
+            vector = vector if axes is None else axes @ vector
         if not vector.any():
             if any(K[1:3]) or any(K[4:]) or any(B[1:3]) or any(B[4:]):
                 raise InputError(f"{name}: has no orientation for K2, K3, K5 and K6; give a vector or CID")
@@ -177,7 +212,7 @@ def _equation(points: Points, card: Card) -> None:
                 terms.append((integer_field(card, line + k), int(component), real_field(card, line + k + 2)))
     if len(terms) < 2:
         raise InputError(f"{card.line}: MPC {integer_field(card, 0)} has {len(terms)} terms; it needs two or more")
-    points.equations.setdefault(integer_field(card, 0), []).append(terms)
+    points.equations.setdefault(integer_field(card, 0), []).append((terms, card))
 
 
 def _union(points: Points, card: Card) -> None:
@@ -185,20 +220,8 @@ def _union(points: Points, card: Card) -> None:
 
 
 def _mass(points: Points, card: Card) -> None:
-    """CONM2 with an offset and the inertia about its centre, in the basic system."""
-    number, grid = integer_field(card, 0), integer_field(card, 1)
-    if integer_field(card, 2, 0):
-        raise InputError(f"{card.line}: CONM2 {number}: CID {text_field(card, 2)} is not supported; give the basic system")
-    I11, I21, I22, I31, I32, I33 = (real_field(card, k) for k in range(8, 14))
-    inertia = [[I11, -I21, -I31], [-I21, I22, -I32], [-I31, -I32, I33]]
-    found = {
-        "where": f"CONM2 {number}",
-        "node": grid,
-        "mass": real_field(card, 3),
-        "arm": [real_field(card, k) for k in (4, 5, 6)],
-    }
-    points.masses.append({**found, "inertia": inertia} if any(map(any, inertia)) else found)
-    points.sets[f"CONM2 {number}"] = [grid]
+    points.masses.append(card)
+    points.sets[f"CONM2 {integer_field(card, 0)}"] = [integer_field(card, 1)]
 
 
 CARDS: dict[str, Callable[[Points, Card], None]] = {

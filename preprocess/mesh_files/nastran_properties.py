@@ -5,12 +5,13 @@ Source: MSC Nastran, Quick Reference Guide, the entries named.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from flexmbs.errors import InputError
 from preprocess.mesh_files.nastran_cards import Card, integer_field, real_field, text_field
-from preprocess.mesh_files.nastran_shapes import OPEN, SHAPES, Section, to_shear_centre
+from preprocess.mesh_files.nastran_shapes import OPEN, SHAPES, Section
 
 ROUNDED, SHEAR = 1e-6, 5 / 6  # of 12I/T³, and TS/T of a plate
 FITS = 0.01  # of G to E and ν
@@ -19,12 +20,12 @@ STATIONS = ("YES", "YESA", "NO")  # whether a station of PBEAM has stress
 
 @dataclass
 class Property:
-    """A section, None of solids, and the number of its material; of laminates those of the plies; quarter turns of the y axis."""
+    """A section, None of solids, and the number of its material; of laminates those of the plies; torsion constant of rods."""
 
     section: Section | None
     material: int
     plies: list[int] = field(default_factory=list)
-    turns: int = 0
+    torsion: float = 0.0
 
 
 def _refused(card: Card, what: str) -> InputError:
@@ -49,15 +50,19 @@ def _shell(card: Card) -> Property:
     if not plain or abs(bending - 1) > ROUNDED or abs(shear - SHEAR) > 1e-3:
         what = "give MID2 = MID3 = MID1, no MID4, and 12I/T³, TS/T as of a plate"
         raise _refused(card, f"only plates of one material are supported; {what}")
-    if real_field(card, 7):
-        raise _refused(card, "non-structural mass is not supported; attach it as PointMass")
-    return Property({"kind": "shell", "thickness": real_field(card, 2)}, integer_field(card, 1, 0))
+    return Property({"kind": "shell", "thickness": real_field(card, 2), **_added(card, 7)}, integer_field(card, 1, 0))
+
+
+def _added(card: Card, index: int) -> Section:
+    """Mass per length or area of a field."""
+    mass = real_field(card, index)
+    if mass < 0:
+        raise _refused(card, f"NSM = {mass:g}; give a mass that is not negative")
+    return {"added_mass": mass} if mass else {}
 
 
 def _laminate(card: Card) -> Property:
     """PCOMP: Z0, NSM, …, LAM, then material, thickness and angle of each ply, from the bottom."""
-    if real_field(card, 2):
-        raise _refused(card, "non-structural mass is not supported; attach it as PointMass")
     kind = text_field(card, 7).upper()
     if kind not in ("", "SYM"):
         raise _refused(card, f"LAM = {kind} is not supported; give all plies, or SYM")
@@ -73,13 +78,14 @@ def _laminate(card: Card) -> Property:
         plies, materials = plies + plies[::-1], materials + materials[::-1]
     height = sum(thickness for thickness, _ in plies)
     offset = real_field(card, 1) + 0.5 * height if text_field(card, 1) else 0.0
-    return Property({"kind": "laminate", "plies": plies, "offset": offset}, materials[0], materials)
+    return Property({"kind": "laminate", "plies": plies, "offset": offset, **_added(card, 2)}, materials[0], materials)
 
 
 def _bar(card: Card) -> Property:
-    _no(card, {6: "NSM", 18: "I12"})
+    _no(card, {18: "I12"})
     area, I1, I2, J = (real_field(card, k) for k in range(2, 6))
-    return _general(card, area, I1, I2, J, (real_field(card, 16), real_field(card, 17)))
+    found = _general(card, area, I1, I2, J, (real_field(card, 16), real_field(card, 17)))
+    return replace(found, section={**(found.section or {}), **_added(card, 6)})
 
 
 def _general(card: Card, area: float, I1: float, I2: float, J: float, shear: tuple[float, float]) -> Property:
@@ -92,12 +98,14 @@ def _general(card: Card, area: float, I1: float, I2: float, J: float, shear: tup
 
 def _beam(card: Card) -> Property:
     """PBEAM, linear between its ends; shear coefficients are one where they are blank."""
-    _no(card, {5: "I12", 7: "NSM"})
+    _no(card, {5: "I12"})
     if text_field(card, 8).upper() in STATIONS:  # the line of the points C to F may be missing
         card = replace(card, fields=[*card.fields[:8], *[""] * 8, *card.fields[8:]])
     own, k, stations = _values(card, 2), 16, [(0.0, _values(card, 2))]
     while text_field(card, k).upper() in STATIONS:
-        _no(card, {k + 5: "I12", k + 7: "NSM"})
+        _no(card, {k + 5: "I12"})
+        if text_field(card, k + 7) and real_field(card, k + 7) != real_field(card, 7):
+            raise _refused(card, "NSM that changes along the beam is not supported; divide the beam into elements of one")
         there = [value or first for value, first in zip(_values(card, k + 2), own)]
         stations.append((real_field(card, k + 1) or 1.0, there))
         k += 16 if text_field(card, k).upper() == "YES" else 8
@@ -108,7 +116,7 @@ def _beam(card: Card) -> Property:
     end = _end_of(card, stations)
     if end != own and found.section is not None:
         found.section["end"] = dict(zip(("area", "Iz", "Iy", "J"), end))
-    return found
+    return replace(found, section={**(found.section or {}), **_added(card, 7)})
 
 
 def _values(card: Card, first: int) -> list[float]:
@@ -127,8 +135,26 @@ def _end_of(card: Card, stations: list[tuple[float, list[float]]]) -> list[float
 
 
 def _rod(card: Card) -> Property:
-    _no(card, {3: "J", 5: "NSM"})
-    return Property({"kind": "truss", "area": real_field(card, 2)}, integer_field(card, 1, 0))
+    section = {"kind": "truss", "area": real_field(card, 2), **_added(card, 5)}
+    return Property(section, integer_field(card, 1, 0), torsion=real_field(card, 3))
+
+
+def tube(card: Card) -> Property:
+    """PTUBE: outer diameter, thickness, NSM; solid where the thickness is blank."""
+    outer, given = real_field(card, 2), real_field(card, 3)
+    if text_field(card, 5) and real_field(card, 5) != outer:
+        raise _refused(card, "OD2 of a tapered tube is not supported; divide it into tubes of one diameter")
+    inner = outer - 2 * given if given else 0.0
+    if not (outer > 0 and 0 <= inner < outer):
+        raise _refused(card, f"OD = {outer:g} with T = {given:g} is no tube; give a thickness up to half the diameter")
+    area, J = 0.25 * math.pi * (outer**2 - inner**2), math.pi / 32 * (outer**4 - inner**4)
+    return Property({"kind": "truss", "area": area, **_added(card, 4)}, integer_field(card, 1, 0), torsion=J)
+
+
+def own_rod(card: Card) -> Property:
+    """CONROD: material, area, J, NSM behind its grids."""
+    section = {"kind": "truss", "area": real_field(card, 4), **_added(card, 7)}
+    return Property(section, integer_field(card, 3), torsion=real_field(card, 5))
 
 
 def _shaped(card: Card) -> Property:
@@ -136,26 +162,22 @@ def _shaped(card: Card) -> Property:
     shape = text_field(card, 3).upper()
     if shape not in SHAPES:
         raise _refused(card, f"section {shape} is not supported; use {', '.join(SHAPES)}")
-    beam, (count, make, turns) = card.name.upper().startswith("PBEAML"), SHAPES[shape]
+    beam, (count, make, turn) = card.name.upper().startswith("PBEAML"), SHAPES[shape]
     stations = _stations(card, count) if beam else [(0.0, _dimensions(card, 8, count))]
     if not beam and any(text_field(card, k) for k in range(9 + count, len(card.fields))):
         raise _refused(card, f"section {shape} has {count} dimensions; remove the others")
     section, end = make(stations[0][1]), make(_end_of(card, stations))
-    if section is None or end is None:
-        raise _refused(
-            card, f"section {shape} of these dimensions is not supported: only I of equal flanges, walls of one thickness"
-        )
-    if beam:  # its shear centre is on the line between the grids
-        section["offset"] = [-place for place in to_shear_centre(section)]
-    changed = {key: end[key] for key in end if end[key] != section[key]}
-    if changed and section["kind"] in OPEN:
+    changed = {key: end[key] for key in end if end[key] != section.get(key)}
+    if changed and (section["kind"] in OPEN or end["kind"] != section["kind"]):
         raise _refused(card, f"tapered section {shape} is not supported; divide the beam into elements of one section")
-    return Property({**section, "end": changed} if changed else section, integer_field(card, 1, 0), turns=turns)
+    more: Section = {"turn": turn} if turn else {}
+    if beam:  # its shear centre is on the line between the grids
+        more |= {"line": "shear-centre"} if section["kind"] in OPEN else {}
+    section |= more | _added(card, 8 + count) | ({"end": changed} if changed else {})
+    return Property(section, integer_field(card, 1, 0))
 
 
 def _dimensions(card: Card, first: int, count: int) -> list[float]:
-    """Dimensions from a field on, behind which no NSM may be."""
-    _no(card, {first + count: "NSM"})
     return [real_field(card, first + k) for k in range(count)]
 
 
@@ -167,12 +189,14 @@ def _stations(card: Card, count: int) -> list[tuple[float, list[float]]]:
         if any(text_field(card, k + j) for j in range(3 + count)):
             there = [value or first for value, first in zip(_dimensions(card, k + 2, count), own)]
             found.append((real_field(card, k + 1) if text_field(card, k + 1) else 1.0, there))
+            if text_field(card, k + 2 + count) and real_field(card, k + 2 + count) != real_field(card, 8 + count):
+                raise _refused(card, "NSM that changes along the beam is not supported; divide the beam into elements of one")
     return found
 
 
 PROPERTIES: dict[str, Callable[[Card], Property]] = {
     "PSOLID": _solid, "PSHELL": _shell, "PCOMP": _laminate, "PBAR": _bar, "PBARL": _shaped, "PBEAM": _beam, "PBEAML": _shaped,
-    "PROD": _rod,
+    "PROD": _rod, "PTUBE": tube,
 }  # fmt: skip
 
 

@@ -9,33 +9,46 @@ Source: MSC Nastran, Quick Reference Guide, PBARL.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 Section = dict[str, Any]
 Dimensions = list[float]
+Point = tuple[float, float]
 
 
-OPEN = ("t", "channel", "angle")
+OPEN = ("t", "channel", "angle", "walled")
 
 
 class Shape(NamedTuple):
-    """Number of dimensions; the section, None if it has no exact counterpart; quarter turns of its y axis from that of the
-    element, about x."""
+    """Number of dimensions; the section; its angle from the y axis of the element, about x [degrees]."""
 
     size: int
-    make: Callable[[Dimensions], Section | None]
-    turns: int = 0
+    make: Callable[[Dimensions], Section]
+    turn: float = 0.0
 
 
-def _box(d: Dimensions) -> Section | None:
-    """Width, height, and the thickness of the walls."""
-    width, height, *walls = d
-    return {"kind": "box", "height": height, "width": width, "thickness": walls[0]} if len(set(walls)) == 1 else None
+def box(width: float, height: float, top: float, bottom: float, right: float, left: float) -> Section:
+    """Box of outer width and height with walls of four thicknesses."""
+    if top == bottom == right == left:
+        return {"kind": "box", "height": height, "width": width, "thickness": top}
+    y, z = (0.5 * bottom, height - 0.5 * top), (0.5 * left, width - 0.5 * right)
+    corners = [(y[0], z[0]), (y[1], z[0]), (y[1], z[1]), (y[0], z[1]), (y[0], z[0])]
+    walls = [[*p, *q, t] for (p, q), t in zip(pairwise(corners), (left, top, right, bottom))]
+    rows = [[0.0, 0.0, height, left], [0.0, width - right, height, width]]
+    rows += [[0.0, left, bottom, width - right], [height - top, left, height, width - right]]
+    return {"kind": "walled", "walls": walls, "rectangles": rows}
 
 
-def _i(d: Dimensions) -> Section | None:
-    height, lower, upper, web, low, high = d
-    return _doubly(height, lower, web, low) if lower == upper and low == high else None
+def i_section(height: float, lower: float, upper: float, web: float, low: float, high: float) -> Section:
+    """I with flanges of two widths and thicknesses; T where one of them has none."""
+    if lower == upper and low == high:
+        return _doubly(height, lower, web, low)
+    a, b = 0.5 * low, height - 0.5 * high
+    walls = [[a, s * 0.5 * lower, a, 0.0, low] for s in (-1, 1)] + [[a, 0.0, b, 0.0, web]]
+    walls += [[b, 0.0, b, s * 0.5 * upper, high] for s in (-1, 1)]
+    rows = [[0.0, -0.5 * lower, low, 0.5 * lower], [low, -0.5 * web, height - high, 0.5 * web]]
+    return {"kind": "walled", "walls": walls, "rectangles": [*rows, [height - high, -0.5 * upper, height, 0.5 * upper]]}
 
 
 def _doubly(height: float, width: float, web: float, flange: float) -> Section:
@@ -56,9 +69,34 @@ def _channel(height: float, width: float, web: float, flange: float) -> Section:
     return {"kind": "channel", "height": height, "width": width, "web": web, "flange": flange}
 
 
-def _angle(d: Dimensions) -> Section | None:
-    width, height, flat, upright = d
-    return {"kind": "angle", "height": height, "width": width, "thickness": flat} if flat == upright else None
+def angle(height: float, width: float, upright: float, flat: float) -> Section:
+    """Angle with legs of two thicknesses."""
+    own = {} if flat == upright else {"flat": flat}
+    return {"kind": "angle", "height": height, "width": width, "thickness": upright, **own}
+
+
+def _hat(d: Dimensions) -> Section:
+    """Height, thickness, width of the top, width of each brim beside the upright walls."""
+    height, t, width, brim = d
+    m, z = 0.5 * t, 0.5 * (width - t)
+    line = [(m, -z - m - brim), (m, -z), (height - m, -z), (height - m, z), (m, z), (m, z + m + brim)]
+    rows = [[0.0, s * (0.5 * width + 0.5 * brim) - 0.5 * brim, t, s * (0.5 * width + 0.5 * brim) + 0.5 * brim] for s in (-1, 1)]
+    rows += [[0.0, s * z - m, height, s * z + m] for s in (-1, 1)] + [[height - t, m - z, height, z - m]]
+    return _line(line, t, rows)
+
+
+def _z(d: Dimensions) -> Section:
+    """Width of each flange beside the web, thickness of the web, height between the flanges and in all; upper one to the left."""
+    flange, web, between, height = d
+    t, m = 0.5 * (height - between), 0.5 * web
+    walls = [[0.5 * t, m + flange, 0.5 * t, 0.0, t], [0.5 * t, 0.0, height - 0.5 * t, 0.0, web]]
+    walls.append([height - 0.5 * t, 0.0, height - 0.5 * t, -m - flange, t])
+    rows = [[0.0, -m, height, m], [0.0, m, t, m + flange], [height - t, -m - flange, height, -m]]
+    return {"kind": "walled", "walls": walls, "rectangles": rows}
+
+
+def _line(points: list[Point], t: float, rows: list[list[float]]) -> Section:
+    return {"kind": "walled", "walls": [[*p, *q, t] for p, q in pairwise(points)], "rectangles": rows}
 
 
 SHAPES: dict[str, Shape] = {
@@ -66,37 +104,18 @@ SHAPES: dict[str, Shape] = {
     "TUBE": Shape(2, lambda d: {"kind": "tubular", "diameter": 2 * d[0], "thickness": d[0] - d[1]}),
     "TUBE2": Shape(2, lambda d: {"kind": "tubular", "diameter": 2 * d[0], "thickness": d[1]}),
     "BAR": Shape(2, lambda d: {"kind": "rectangular", "width": d[0], "height": d[1]}),
-    "BOX": Shape(4, _box),
-    "BOX1": Shape(6, _box),
-    "I": Shape(6, _i),
+    "BOX": Shape(4, lambda d: box(d[0], d[1], d[2], d[2], d[3], d[3])),
+    "BOX1": Shape(6, lambda d: box(*d)),
+    "I": Shape(6, lambda d: i_section(*d)),
     "I1": Shape(4, lambda d: _doubly(d[3], d[0] + d[1], d[1], 0.5 * (d[3] - d[2]))),
-    "H": Shape(4, _h, turns=1),
+    "H": Shape(4, _h, turn=90.0),
     "T": Shape(4, lambda d: _t(d[0], d[1], d[2], d[3])),
-    "T1": Shape(4, lambda d: _t(d[0], d[1] + d[2], d[2], d[3]), turns=1),
-    "T2": Shape(4, lambda d: _t(d[0], d[1], d[2], d[3]), turns=2),
+    "T1": Shape(4, lambda d: _t(d[0], d[1] + d[2], d[2], d[3]), turn=90.0),
+    "T2": Shape(4, lambda d: _t(d[0], d[1], d[2], d[3]), turn=180.0),
     "CHAN": Shape(4, lambda d: _channel(d[1], d[0], d[2], d[3])),
     "CHAN1": Shape(4, lambda d: _channel(d[3], d[0] + d[1], d[1], 0.5 * (d[3] - d[2]))),
-    "CHAN2": Shape(4, lambda d: _channel(d[3], d[2], d[1], d[0]), turns=3),
-    "L": Shape(4, _angle),
+    "CHAN2": Shape(4, lambda d: _channel(d[3], d[2], d[1], d[0]), turn=270.0),
+    "L": Shape(4, lambda d: angle(d[1], d[0], d[3], d[2])),
+    "HAT": Shape(4, _hat),
+    "Z": Shape(4, _z),
 }
-
-
-def to_shear_centre(section: Section) -> list[float]:
-    """Place of the shear centre from the centroid, along and across the section's y axis, of thin walls."""
-    if section["kind"] == "t":
-        width, height, web, flange = (section[key] for key in ("width", "height", "web", "flange"))
-        stem = (height - flange) * web
-        return [stem * 0.5 * height / (stem + width * flange), 0.0]
-    if section["kind"] == "channel":
-        height, width, web, flange = (section[key] for key in ("height", "width", "web", "flange"))
-        h, b = height - flange, width - 0.5 * web  # of the middle lines
-        legs = 2 * flange * (width - web)
-        centroid = (height * web * 0.5 * web + legs * 0.5 * (width + web)) / (height * web + legs)
-        return [0.0, 0.5 * web - 3 * b**2 * flange / (6 * b * flange + h * web) - centroid]
-    if section["kind"] == "angle":
-        height, width, t = (section[key] for key in ("height", "width", "thickness"))
-        area = t * (height + width - t)
-        y = (height * t * 0.5 * height + (width - t) * t * 0.5 * t) / area
-        z = (width * t * 0.5 * width + (height - t) * t * 0.5 * t) / area
-        return [0.5 * t - y, 0.5 * t - z]
-    return [0.0, 0.0]

@@ -1,7 +1,8 @@
 """Trusses, beams, shells and spiders of Nastran bulk data, as elements and declarations of a part file.
 
 Plane 1 of a bar, which has the moment of inertia I1, is that of its axis and its orientation vector: the local y axis here. The
-axes of laminates are those of the coordinate system that the elements name (MCID).
+axes of laminates are those of the coordinate system that the elements name (MCID), or turned by THETA from the first side.
+Torsion of rods is a spring between the rotations of their grids about their axis.
 
 Source: MSC Nastran, Quick Reference Guide, the entries named.
 """
@@ -9,18 +10,20 @@ Source: MSC Nastran, Quick Reference Guide, the entries named.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
-from preprocess.mesh.declared import Declared
+from preprocess.mesh.declared import Declared, Item
 from preprocess.mesh_files.nastran_cards import Card, integer_field, listed_numbers, real_field, text_field
+from preprocess.mesh_files.nastran_coordinates import Systems
 from preprocess.mesh_files.nastran_points import Points
-from preprocess.mesh_files.nastran_properties import PROPERTIES, Property
+from preprocess.mesh_files.nastran_properties import PROPERTIES, Property, own_rod
 from preprocess.mesh_files.nastran_shapes import OPEN, Section
 
 # CTRIAR and CQUADR, with rotations about the normal, differ by their formulation only.
@@ -29,65 +32,171 @@ SHELLS = {
     "CTRIA6": ("triangle6", 6), "CQUAD8": ("quad8", 8),
 }  # fmt: skip
 BEAMS = ("general", "circular", "tubular", "rectangular", "box", "i", *OPEN)
+DEFAULTS = {"CBAR": "BAROR", "CBEAM": "BEAMOR"}
+TURNS = set("456")
 Array = NDArray[np.float64]
-Vector = tuple[float, float, float]
-Axes = Callable[[int, Card], Array]
-"""Columns of a coordinate system, by its number and the card that names it."""
+Released = tuple[str, str]
+
+
+class Rod(NamedTuple):
+    """Number, property and grids of CROD, CTUBE and CONROD; their card."""
+
+    number: int
+    owner: int
+    nodes: list[int]
+    card: Card
 
 
 @dataclass
 class Structures:
-    """Beams (number, property, nodes, orientation), rods (number, property, nodes), shells (kind, number, property, nodes), the
-    coordinate systems and offsets of shells by number, properties and materials by number, spiders, springs, masses, and the
-    factor of masses."""
+    """Cards of beams, rods, shells (kind, number, property, nodes), their cards and offsets by number, properties, materials by
+    number, spiders, springs, masses, and the factor of masses; coordinate systems; BAROR and BEAMOR."""
 
-    beams: list[tuple[int, int, list[int], tuple[float, float, float]]] = field(default_factory=list)
-    rods: list[tuple[int, int, list[int]]] = field(default_factory=list)
+    beams: list[Card] = field(default_factory=list)
+    rods: list[Rod] = field(default_factory=list)
     shells: list[tuple[str, int, int, list[int]]] = field(default_factory=list)
     systems: dict[int, Card] = field(default_factory=dict)
     offsets: dict[int, float] = field(default_factory=dict)
     properties: dict[int, Property] = field(default_factory=dict)
     materials: dict[int, Section] = field(default_factory=dict)
-    connections: dict[str, Section] = field(default_factory=dict)
+    spiders: list[Item] = field(default_factory=list)
     points: Points = field(default_factory=Points)
     source: str = ""
     centres: dict[str, list[int]] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
     mass_factor: float = 1.0
+    frames: Systems = field(default_factory=Systems)
+    defaults: dict[str, Card] = field(default_factory=dict)
 
-    def element_sets(self, axes: Axes, positions: Mapping[int, Any]) -> dict[str, tuple[list[int], int, Section]]:
-        """Numbers of the elements, their property and section, by the name of a set: a property, or one of its orientations."""
+    def element_sets(self) -> dict[str, tuple[list[int], int, Section]]:
+        """Numbers of the elements, their property and section, by the name of a set: a property, or one of its variants."""
         found: dict[str, tuple[list[int], int, Section]] = {}
-        turns: dict[int, list[Any]] = {}
+        variants: dict[int, list[Any]] = {}
 
-        def add(number: int, owner: int, section: Section, turn: Any) -> None:
-            known = turns.setdefault(owner, [])
-            if turn not in known:
-                known.append(turn)
-            name = f"property {owner}" + (f" ({known.index(turn) + 1})" if known.index(turn) else "")
-            found.setdefault(name, ([], owner, section))[0].append(number)
+        def add(number: int, owner: int, section: Section, variant: Any) -> Section:
+            known = variants.setdefault(owner, [])
+            if variant not in known:
+                known.append(variant)
+            name = (f"property {owner}" if owner >= 0 else f"CONROD {-owner}") + (
+                f" ({known.index(variant) + 1})" if known.index(variant) else ""
+            )
+            numbers, _, kept = found.setdefault(name, ([], owner, dict(section)))
+            numbers.append(number)
+            return kept
 
-        for _, number, owner, _ in self.shells:
+        for kind, number, owner, _ in self.shells:
             section = self._section(owner, ", ".join(SHELLS), ("shell", "laminate"))
             if section["kind"] == "laminate":
-                section = {**section, "orientation": self._first_axis(number, axes)}
+                section = self._oriented(section, number, kind)
             offset = self.offsets.get(number, 0.0)  # of the reference plane, from which Z0 of PCOMP counts
             placed = {**section, "offset": section.get("offset", 0.0) + offset} if offset else section
-            add(number, owner, placed, (section.get("orientation"), offset))
-        for number, owner, _ in self.rods:
-            add(number, owner, self._section(owner, "CROD", ("truss",)), None)
-        for number, owner, nodes, vector in self.beams:
+            add(number, owner, placed, (section.get("orientation"), section.get("turn"), offset))
+        for rod in self.rods:
+            add(rod.number, rod.owner, self._section(rod.owner, "CROD, CTUBE", ("truss",)), None)
+        released = self._released()
+        for card in self.beams:
+            number, owner = integer_field(card, 0), self._owner(card)
+            ends = self._arms(card)
             section = self._section(owner, "CBAR, CBEAM", BEAMS)
-            orientation = _turned(vector, self.properties[owner].turns, [positions.get(node) for node in nodes])
-            add(number, owner, {**section, "orientation": orientation}, orientation)
+            kept = add(number, owner, section | ({"released": released[number]} if any(released[number]) else {}),
+                       (released[number], ends is None))  # fmt: skip
+            kept.setdefault("orientation", []).append([number, *self._orientation(card)])
+            if ends is not None:
+                kept.setdefault("ends", []).append([number, *ends.ravel().tolist()])
+        for _, _, section in found.values():
+            for key, shape in (("orientation", (3,)), ("ends", (2, 3))):
+                rows = section.get(key)
+                if (
+                    rows
+                    and isinstance(rows[0], list)
+                    and section["kind"] in BEAMS
+                    and all(row[1:] == rows[0][1:] for row in rows)
+                ):
+                    section[key] = np.reshape(rows[0][1:], shape).tolist()
         return found
 
-    def _first_axis(self, number: int, axes: Axes) -> list[float]:
-        """x axis of the coordinate system of a shell of a laminate."""
+    def _default(self, card: Card, *fields: int) -> list[str]:
+        """Texts of fields, those of BAROR or BEAMOR where all of them are blank."""
+        own = [text_field(card, k) for k in fields]
+        if any(own) or DEFAULTS[card.name] not in self.defaults:
+            return own
+        return [text_field(self.defaults[DEFAULTS[card.name]], k) for k in fields]
+
+    def _owner(self, card: Card) -> int:
+        return integer_field(Card(card.name, self._default(card, 1), card.line), 0, integer_field(card, 0))
+
+    def _orientation(self, card: Card) -> list[float]:
+        """Orientation vector in basic axes: to a grid G0, or X1, X2, X3 in the displacement axes of GA, or basic ones by OFFT."""
+        name, start = f"{card.line}: {card.name} {integer_field(card, 0)}", integer_field(card, 2)
+        texts = self._default(card, 4, 5, 6)
+        given = Card(card.name, texts, card.line)
+        if texts[0].isdecimal() and not texts[1] and not texts[2]:
+            vector = self.frames.point(int(texts[0]), card) - self.frames.point(start, card)
+        else:
+            vector = np.array([real_field(given, k) for k in range(3)])
+            axes = None if self._offt(card)[0] == "B" else self.frames.displacements(start, card)
+            vector = vector if axes is None else axes @ vector
+        if not np.linalg.norm(vector) > 0:
+            raise InputError(f"{name}: has no orientation; give the vector X1, X2, X3, or a node G0 beside its axis")
+        return [float(x) for x in vector]
+
+    def _offt(self, card: Card) -> str:
+        """Three letters: whether the orientation vector and the offsets are in displacement (G) or basic (B) axes."""
+        (text,) = self._default(card, 7)
+        found = text.upper() or "GGG"
+        if not re.fullmatch("[BG]{1,3}", found):
+            raise InputError(
+                f"{card.line}: {card.name} {integer_field(card, 0)}: OFFT = {text[:20]} is not supported; give vectors in"
+                " basic or displacement axes, such as GGG or BGG"
+            )
+        return (found + "GGG")[:3]
+
+    def _arms(self, card: Card) -> Array | None:
+        """Vectors (2, 3) from the grids to the ends of a beam in basic axes; None without."""
+        if not any(_given(card, k) for k in range(10, 16)):
+            return None
+        self._offt(card)
+        found = np.array([[real_field(card, first + k) for k in range(3)] for first in (10, 13)])
+        for row, node in zip(found, (integer_field(card, 2), integer_field(card, 3))):
+            axes = self.frames.displacements(node, card)
+            row[:] = row if axes is None else axes @ row
+        return found
+
+    def _released(self) -> dict[int, Released]:
+        """Pin flags by number. Where nothing else turns a grid, one beam keeps it: it carries no moment either way."""
+        flags, at = dict[int, list[str]](), defaultdict[int, list[tuple[int, int]]](list)
+        for card in self.beams:
+            number = integer_field(card, 0)
+            flags[number] = [_pins(card, k) for k in (8, 9)]
+            for end, node in enumerate((integer_field(card, 2), integer_field(card, 3))):
+                at[node].append((number, end))
+        others = self._turned_by_others()
+        for node, ends in at.items():
+            partly = [(number, end) for number, end in ends if not set(flags[number][end]) >= TURNS]
+            if node not in others and len(partly) <= 1:
+                number, end = (partly or ends)[0]
+                flags[number][end] = "".join(sorted(set(flags[number][end]) - TURNS))
+        return {number: (first, second) for number, (first, second) in flags.items()}
+
+    def _turned_by_others(self) -> set[int]:
+        """Grids whose rotation shells, spiders, bushings, springs or masses act on."""
+        found = {node for _, _, _, nodes in self.shells for node in nodes} | self.points.turned()
+        for each in self.spiders:
+            turns = each["kind"] == "rigid-spider" and bool(TURNS & set(each["components"]))
+            found |= {*(each["nodes"] if turns else ()), each["centre"]}
+        return found
+
+    def _oriented(self, section: Section, number: int, kind: str) -> Section:
+        """A laminate along the first axis of MCID, or turned by THETA from the first side."""
         card = self.systems.get(number)
-        if card is None:
+        text = text_field(card, _theta(card)) if card is not None else ""
+        if card is not None and re.fullmatch(r"\d+", text):
+            axes = self.frames.axes(int(text), card)
+            return {**section, "orientation": [float(x) for x in axes[:, 0]]}
+        if kind in ("triangle6", "quad8"):
             raise InputError(f"{self.source}: shell {number} of PCOMP has no MCID; name the coordinate system of its plies")
-        return [float(x) for x in axes(integer_field(card, _theta(card)), card)[:, 0]]
+        theta = real_field(card, _theta(card)) if card is not None else 0.0
+        return {**section, "turn": theta} if theta else section
 
     def _section(self, owner: int, cards: str, kinds: tuple[str, ...]) -> Section:
         found = self.properties.get(owner)
@@ -97,9 +206,12 @@ class Structures:
         material = self.materials.get(found.material, {})
         if found.section["kind"] == "shell" and material.get("kind") == "orthotropic":
             raise InputError(f"{self.source}: PSHELL {owner} of MAT8 is not supported; give a PCOMP of one ply")
+        section = dict(found.section)
+        if "added_mass" in section:
+            section["added_mass"] *= self.mass_factor
         if not found.plies or (len(set(found.plies)) == 1 and not self.materials):
-            return found.section
-        return {**found.section, "materials": [self._material(number) for number in found.plies]}
+            return section
+        return {**section, "materials": [self._material(number) for number in found.plies]}
 
     def _material(self, number: int) -> Section:
         found = self.materials.get(number, {"problem": f"material {number} is not a MAT1 or MAT8 of the file"})
@@ -116,26 +228,104 @@ class Structures:
         if left and not number:
             self.notices.append(f"{left} MPC omitted: the case control selects none; write MPC = n before BEGIN BULK")
 
-    def declared(self, axes: Axes, solids: Mapping[str, int], positions: Mapping[int, Any]) -> Declared:
+    def declared(self, solids: Mapping[str, int]) -> Declared:
         """Sections and materials by element set, connections and masses; solids: property by element set of solids."""
-        sets = self.element_sets(axes, positions)
+        sets = self.element_sets()
         owners = {**solids, **{name: owner for name, (_, owner, _) in sets.items()}}
         used = {name: self.properties[owner].material if owner in self.properties else 0 for name, owner in owners.items()}
+        connections = {name: each for spider in self.spiders for name, each in self._spider(spider)}
         return Declared(
             sections={name: section for name, (_, _, section) in sets.items()},
-            connections=self.connections | self.points.connections(axes, dict(positions)),
+            connections=connections | self._twists() | self.points.connections(self.frames),
             materials={name: self._material(number) for name, number in used.items()} if self.materials else {},
-            masses=[self._weighted(each) for each in self.points.masses],
+            masses=[self._weighted(each) for each in self.points.placed(self.frames)],
         )
 
+    def _spider(self, given: Item) -> Iterator[tuple[str, Item]]:
+        """A spider; single components of nodes with other displacement axes are equations."""
+        name, card, own = given["where"], given["card"], given["components"]
+        frames = {node: self.frames.displacements(node, card) for node in (*given["nodes"], given["centre"])}
+        plain = {key: value for key, value in given.items() if key not in ("nodes", "centre", "card")}
+        others = {node for node, axes in frames.items() if axes is not None}
+        follows = given.get("follows", "")
+        if (_whole(own) and _whole(follows)) or not others & {*given["nodes"], *([given["centre"]] if follows else [])}:
+            yield name, plain
+        elif given["kind"] != "rigid-spider":
+            raise InputError(
+                f"{card.line}: {name}: components {own} and {follows} of grids with a displacement system (CD) are not supported;"
+                " give 123 or 123456"
+            )
+        else:
+            rows = [
+                [node, *axes.T.ravel().tolist()] for node, axes in frames.items() if axes is not None and node != given["centre"]
+            ]
+            yield name, {**plain, "axes": rows}
 
-def _turned(vector: Vector, turns: int, ends: list[Any]) -> Vector:
-    """Orientation vector turned by quarters about a bar between two ends."""
-    if turns % 2 and ends[0] is not None and ends[1] is not None:
-        x = np.subtract(ends[1], ends[0])
-        across = np.cross(x, vector) / (np.linalg.norm(x) or 1.0)
-        vector = float(across[0]), float(across[1]), float(across[2])
-    return (-vector[0], -vector[1], -vector[2]) if turns >= 2 else vector
+    def _twists(self) -> dict[str, Item]:
+        """Torsion springs of rods between grids that something turns; of others whose ends are free to turn it has no effect."""
+        rods = [rod for rod in self.rods if self._property(rod.owner).torsion]
+        held = self._turned_by_others() | {
+            node for card in self.beams for node in (integer_field(card, 2), integer_field(card, 3))
+        }
+        groups: list[tuple[set[int], list[Rod]]] = []
+        for rod in rods:
+            touching = [each for each in groups if each[0] & {*rod.nodes}]
+            groups = [each for each in groups if not each[0] & {*rod.nodes}]
+            groups.append(
+                ({*rod.nodes}.union(*(nodes for nodes, _ in touching)), [rod, *(r for _, own in touching for r in own)])
+            )
+        found: dict[str, Item] = {}
+        for nodes, own in groups:
+            if len(nodes & held) < 2:
+                continue
+            if nodes - held:
+                raise InputError(
+                    f"{own[0].card.line}: {own[0].card.name} {own[0].number}: torsion of rods through node {min(nodes - held)},"
+                    " which nothing else turns, is not supported; give J = 0, or beams"
+                )
+            found |= {f"{rod.card.name} {rod.number} torsion": self._twist(rod) for rod in own}
+        return found
+
+    def _twist(self, rod: Rod) -> Item:
+        prop, name = self._property(rod.owner), f"{rod.card.line}: {rod.card.name} {rod.number}"
+        steel = self.materials.get(prop.material, {})
+        if "E" not in steel or steel["kind"] != "isotropic":
+            raise InputError(
+                f"{rod.card.line}: {rod.card.name} {rod.number}: its torsion needs MAT1 {prop.material}; give one, or J = 0"
+            )
+        apart = self.frames.point(rod.nodes[1], rod.card) - self.frames.point(rod.nodes[0], rod.card)
+        length = float(np.linalg.norm(apart))
+        if not length > 0:
+            raise InputError(f"{name}: has no length; give grids at two places")
+        x = apart / length
+        y = np.cross(x, np.eye(3)[np.abs(x).argmin()])
+        axes = np.column_stack([x, y / np.linalg.norm(y), np.cross(x, y / np.linalg.norm(y))])
+        k = steel["E"] / (2 * (1 + steel["nu"])) * prop.torsion / length
+        return {
+            "kind": "bushing",
+            "first": rod.nodes[0],
+            "second": rod.nodes[1],
+            "rotation": [k, 0.0, 0.0],
+            "axes": axes.tolist(),
+        }
+
+    def _property(self, owner: int) -> Property:
+        return self.properties.get(owner, Property(None, 0))
+
+
+def _whole(components: str) -> bool:
+    """Whether components are all translations, all rotations, or both: whatever the axes."""
+    return all(len(set(components) & chosen) in (0, 3) for chosen in (set("123"), TURNS))
+
+
+def _pins(card: Card, index: int) -> str:
+    """Pin flags of one end. Raises InputError."""
+    text = text_field(card, index)
+    if not text or not text.strip("0"):
+        return ""
+    if not re.fullmatch("[1-6]{1,6}", text):
+        raise InputError(f"{card.line}: {card.name} {integer_field(card, 0)}: pin flags '{text[:20]}'; give digits from 1 to 6")
+    return "".join(sorted(set(text)))
 
 
 def _theta(card: Card) -> int:
@@ -152,27 +342,36 @@ def add_shell(found: Structures, card: Card) -> None:
     _refuse(card, [k for k in own if _given(card, k)], "its own thickness")
     if _given(card, offset):
         found.offsets[number] = real_field(card, offset)
-    if re.fullmatch(r"\d+", text_field(card, _theta(card))):
-        found.systems[number] = card
+    found.systems[number] = card
     found.shells.append((kind, number, integer_field(card, 1, number), [integer_field(card, k) for k in range(2, 2 + count)]))
 
 
 def add_bar(found: Structures, card: Card) -> None:
-    """CBAR or CBEAM with an orientation vector in the basic system."""
-    _refuse(card, [k for k in range(8, 16) if _given(card, k)], "pin flags or offsets")
-    if "." not in text_field(card, 4) and not text_field(card, 5) and not text_field(card, 6):
-        raise InputError(
-            f"{card.line}: {card.name} {integer_field(card, 0)}: give its orientation as a vector X1, X2, X3, not by a node"
-        )
-    number = integer_field(card, 0)
-    orientation = real_field(card, 4), real_field(card, 5), real_field(card, 6)
-    found.beams.append((number, integer_field(card, 1, number), [integer_field(card, 2), integer_field(card, 3)], orientation))
+    """CBAR or CBEAM."""
+    if card.name == "CBEAM":
+        _refuse(card, [k for k in (16, 17) if _given(card, k)], "warping at SA or SB")
+    found.beams.append(card)
 
 
 def add_rod(found: Structures, card: Card) -> None:
-    """CROD."""
+    """CROD or CTUBE."""
     number = integer_field(card, 0)
-    found.rods.append((number, integer_field(card, 1, number), [integer_field(card, 2), integer_field(card, 3)]))
+    found.rods.append(Rod(number, integer_field(card, 1, number), [integer_field(card, 2), integer_field(card, 3)], card))
+
+
+def add_own_rod(found: Structures, card: Card) -> None:
+    """CONROD, which has no property: those of one section are a set."""
+    number, own = integer_field(card, 0), own_rod(card)
+    owner = next((key for key, each in found.properties.items() if key < 0 and each == own), -number)
+    found.properties[owner] = own
+    found.rods.append(Rod(number, owner, [integer_field(card, 1), integer_field(card, 2)], card))
+
+
+def add_defaults(found: Structures, card: Card) -> None:
+    """BAROR or BEAMOR."""
+    if card.name in found.defaults:
+        raise InputError(f"{card.line}: {card.name} occurs twice; keep one")
+    found.defaults[card.name] = card
 
 
 def add_property(found: Structures, card: Card) -> None:
@@ -188,29 +387,48 @@ def add_property(found: Structures, card: Card) -> None:
 
 
 def add_spider(found: Structures, card: Card) -> None:
-    """RBE2 or RBE3 with their nodes in the set of the card's name."""
+    """RBE2, RBE3 or RBAR with their nodes in the set of the card's name."""
     name = f"{card.name} {integer_field(card, 0)}"
-    rigid = card.name == "RBE2"
-    found.centres[f"{name} centre"] = [integer_field(card, 1 if rigid else 2)]
-    spider = {"where": name, "reference": f"{name} centre"}
-    if rigid:
-        found.connections[name] = {"kind": "rigid-spider", **spider, "components": text_field(card, 2) or "123456"}
-        return
-    if not re.fullmatch("[1-6]+", text_field(card, 3)):
-        raise InputError(f"{card.line}: {name}: components {text_field(card, 3)!r} of its centre; give digits from 1 to 6")
-    weights, components = _weights(card, name)
-    if len(components) != 1:
-        raise InputError(f"{card.line}: {name}: has groups of different components, which are not supported; give one kind")
-    chosen = {number: weight for weight, numbers in weights for number in numbers}
-    means = {"components": components.pop(), "follows": text_field(card, 3), "weights": chosen}
-    found.connections[name] = {"kind": "averaging-spider", **spider, **means}
+    spider: Item = {"where": name, "reference": f"{name} centre", "card": card}
+    if card.name == "RBAR":
+        spider |= {"kind": "rigid-spider", **_bar_ends(card, name)}
+    elif card.name == "RBE2":
+        entries = [text for text in card.fields[3:] if "." not in text]
+        own = {"centre": integer_field(card, 1), "nodes": listed_numbers(entries, card.line)}
+        spider |= {"kind": "rigid-spider", "components": text_field(card, 2) or "123456", **own}
+    else:
+        if not re.fullmatch("[1-6]+", text_field(card, 3)):
+            raise InputError(f"{card.line}: {name}: components {text_field(card, 3)!r} of its centre; give digits from 1 to 6")
+        weights, components = _weights(card, name)
+        if len(components) != 1:
+            raise InputError(f"{card.line}: {name}: has groups of different components, which are not supported; give one kind")
+        chosen = {number: weight for weight, numbers in weights for number in numbers}
+        means = {"components": components.pop(), "follows": text_field(card, 3), "weights": chosen}
+        own = {"centre": integer_field(card, 2), "nodes": [number for _, numbers in weights for number in numbers]}
+        spider |= {"kind": "averaging-spider", **means, **own}
+    if not re.fullmatch("[1-6]+", spider["components"]):
+        raise InputError(f"{card.line}: {name}: components {spider['components'][:20]!r}; give digits from 1 to 6")
+    found.centres[f"{name} centre"] = [spider["centre"]]
+    found.spiders.append(spider)
+
+
+def _bar_ends(card: Card, name: str) -> Item:
+    """Centre, node and components of RBAR, one of whose ends has all independent degrees of freedom."""
+    nodes = integer_field(card, 1), integer_field(card, 2)
+    free, led = [text_field(card, k) for k in (3, 4)], [text_field(card, k) for k in (5, 6)]
+    for a, b in ((0, 1), (1, 0)):
+        if set(free[a]) == set("123456") and not free[b] and not led[a]:
+            return {"centre": nodes[a], "nodes": [nodes[b]], "components": led[b] or "123456"}
+    raise InputError(f"{card.line}: {name}: only CNA or CNB = 123456 and components of the other end are supported; give RBE2")
 
 
 def _weights(card: Card, name: str) -> tuple[list[tuple[float, list[int]]], set[str]]:
     """Weights with their nodes, and the components of all groups."""
     fields = [text for text in card.fields[4:] if text]
-    if {"UM", "ALPHA"} & {text.upper() for text in fields}:
-        raise InputError(f"{card.line}: {name}: UM and ALPHA are not supported; remove them")
+    if "UM" in {text.upper() for text in fields}:
+        raise InputError(f"{card.line}: {name}: UM is not supported; remove it")
+    end = next((k for k, text in enumerate(fields) if text.upper() == "ALPHA"), len(fields))  # of thermal expansion
+    fields = fields[:end]
     starts = [k for k, text in enumerate(fields) if not re.fullmatch(r"\d+|THRU", text.upper())]
     groups = [fields[low:high] for low, high in zip(starts, [*starts[1:], len(fields)])]
     if not groups or starts[0] or any(len(group) < 3 for group in groups):

@@ -398,7 +398,48 @@ near, out
 
 def every_card_nastran():
     """Nastran deck in mm: a laminated plate, beams at its edge, a rod, bushings, springs, an equation, a mass, materials."""
-    return """SOL 103
+    return EVERY_CARD.format(more="")
+
+
+def every_end_nastran():
+    """The same with bars of arms, hinges and orientations by a grid and by defaults, tubes, displacement systems, a rigid bar."""
+    return EVERY_CARD.format(more=MORE_CARDS)
+
+
+MORE_CARDS = """GRDSET,,,,,,,
+GRID,21,31,400.,30.,0.,32
+GRID,22,31,400.,60.,50.,31
+GRID,23,,350.,250.,90.
+GRID,24,,380.,150.,10.,33
+GRID,25,,340.,160.,20.,30
+CORD1R,30,1,2,3,34,1,3,4
+CORD1C,31,1,2,3
+CORD2S,32,,0.,0.,0.,0.,0.,1.
+,1.,0.,0.
+CORD2C,33,30,0.,0.,0.,0.,0.,1.
+,1.,0.,0.
+BAROR,,11,,,0.,0.,1.,BGG
+CBAR,31,,14,21
+,,456,1.,2.,3.,4.,5.,6.
+CBAR,32,11,21,22,23
+,5
+CBEAM,33,12,22,23,1.,2.,3.,GGG
+,56,,0.,0.,1.,0.,0.,1.
+CTUBE,34,13,21,23
+CONROD,35,22,24,1,20.,30.,,1.-6
+RBAR,36,14,25,123456
+RBE2,37,23,13,24
+CELAS2,38,100.,23,5,14,5
+CONM2,39,24,33,0.001,1.,2.,3.
+,1.,0.1,1.,0.,0.,1.
+PBARL,11,1,,HAT
+,30.,2.,20.,9.,1.-6
+PBEAML,12,1,,Z
+,9.,4.,26.,30.
+PTUBE,13,1,10.,1.
+PLOTEL,40,1,2
+"""
+EVERY_CARD = """SOL 103
 CEND
 MPC = 6
 BEGIN BULK
@@ -445,7 +486,7 @@ MPC,1,5,3,2.0,1,3,-1.0
 ,,2,3,-1.0
 CONM2,9,14,,0.002,10.,0.,20.
 ,2.0,0.1,3.0,,,4.0
-MAT1,1,2.1+5,,.3,7.85-9
+{more}MAT1,1,2.1+5,,.3,7.85-9
 MAT8,8,1.35+5,1.+4,.3,5000.,4000.,3000.,1.6-9
 ,,,,1500.,1200.,50.,200.,70.
 ENDDATA

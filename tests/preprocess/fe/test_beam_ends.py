@@ -33,7 +33,7 @@ def ordered(fe):
 def test_released_ends_are_condensed(seed):
     """K and M are those of the beam with its ends on other nodes, condensed: u_r = −K_rr⁻¹ K_rk u_k in local axes."""
     random = np.random.default_rng(seed)
-    section = replace(SAMPLES[seed % 3], turn=float(random.uniform(-180, 180)))
+    section = replace(SAMPLES[seed % 3], turn=float(random.uniform(-180, 180)), line=("centroid", "shear-centre")[seed % 2])
     released = [np.sort(random.choice(6, random.integers(0, 4), replace=False) + 1) for _ in range(2)]
     released[1] = np.setdiff1d(released[1], [c for c in released[0] if c in (1, 2, 3, 4)])
     given = tuple("".join(map(str, each)) for each in released)
@@ -42,7 +42,7 @@ def test_released_ends_are_condensed(seed):
     x = tip / np.linalg.norm(tip)
     y = np.array(UP) - x * x[2]
     axes = np.array([x, y / np.linalg.norm(y), np.cross(x, y / np.linalg.norm(y))])
-    arm = np.array([0.0, *section.offset]) @ axes  # to the centroid, where the ends are released
+    arm = np.array([0.0, *section.offset]) @ axes  # to the point where the ends are released
     cross = np.array([[0, -arm[2], arm[1]], [arm[2], 0, -arm[0]], [-arm[1], arm[0], 0]])
     own = np.block([[axes, -axes @ cross], [np.zeros((3, 3)), axes]])
     to_local = block_diag(own, own)
@@ -72,6 +72,36 @@ def test_a_propped_cantilever_and_its_moment():
     forces = [beams.section_forces(s)[0][:, 8] for s in (0.0, 1.0)]
     assert abs(forces[1][5]) < 1e-9 * abs(forces[0][5])
     assert abs(forces[0][5]) == pytest.approx(abs(forces[0][1]) * L, rel=1e-12)
+
+
+def test_a_line_of_shear_centres():
+    """The offset of the shear centre; added mass is there."""
+    section = SAMPLES[1]
+    data = section.data(NU)
+    shifted = replace(section, offset=np.array(section.offset) - data.turn.T @ data.shear_centre)
+    for mine, its in zip(ordered(one(replace(section, line="shear-centre"))), ordered(one(shifted))):
+        np.testing.assert_allclose(mine, its, atol=1e-9 * np.abs(its).max())
+    plain, more = (one(replace(section, line="shear-centre", added_mass=m)) for m in (0.0, 8.0))
+    place = (more.mass * more.centre_of_mass - plain.mass * plain.centre_of_mass) / 4.0
+    np.testing.assert_allclose(place, [0.25, -section.offset[1], section.offset[0]] @ np.diag([1, 1, 1]), atol=1e-12)
+
+
+def test_orientations_and_arms_by_element():
+    """Rows of element numbers, in any order, are the same as a section for each element."""
+    random = np.random.default_rng(4)
+    x = np.cumsum(random.uniform(0.2, 1, (4, 3)), axis=0)
+    directions, arms = random.uniform(-1, 1, (3, 3)), random.uniform(-0.1, 0.1, (3, 2, 3))
+    mesh = line(x)
+    rows = [[k + 1, *directions[k]] for k in (2, 0, 1)]
+    section = replace(BAR, orientation=rows, ends=[[k + 1, *arms[k].ravel()] for k in (1, 2, 0)])
+    found = pp.assemble(mesh, STEEL, sections=section)
+    sets = replace(mesh, element_sets={f"{k}": np.array([k + 1]) for k in range(3)})
+    each = {f"{k}": replace(BAR, orientation=directions[k], ends=arms[k]) for k in range(3)}
+    wanted = pp.assemble(sets, STEEL, sections=each)
+    assert abs(found.K - wanted.K).max() < 1e-12 * abs(wanted.K).max()
+    assert abs(found.M - wanted.M).max() < 1e-12 * abs(wanted.M).max()
+    with pytest.raises(InputError, match="orientation: has no row of element 3; give one"):
+        pp.assemble(mesh, STEEL, sections=replace(section, orientation=rows[1:]))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -132,7 +162,7 @@ def test_added_mass_is_on_the_line_of_the_centroids():
         ({"released": ("4", "4")}, "released: element 1 moves without force; keep it at one of its ends"),
         ({"released": ("56", "256")}, "released: element 1 moves without force"),
         ({"released": ("", "7")}, "released: '7'; give digits from 1 to 6"),
-        ({"ends": [(1, 2)]}, "ends: .*; give the vectors from both nodes"),
+        ({"ends": [(1, 2)]}, "ends: .*; give 6 numbers, or rows of a number and these"),
         ({"ends": [(0.5, 0, 0), (0, 0, 0)]}, "ends: element 1 has no length between its ends"),
         ({"added_mass": -1.0}, "added_mass: -1.0; give kg/m that are not negative"),
         ({"turn": np.inf}, "turn: inf; give an angle in degrees"),

@@ -90,7 +90,7 @@ def test_included_files_are_read_from_the_same_folder_only(tmp_path):
     [
         ("CHEXA   1 ", "CBAR    1 ", r"1 CBAR elements are not supported; export only CTETRA, CPENTA, CHEXA, CPYRAM"),
         ("7       8\nCQUAD", "7\nCQUAD", "CHEXA 1 has no node G8; it needs 8 or 20 nodes"),
-        ("GRID    5       8", "GRID    5       7", "local coordinate system 7 does not exist as CORD2R"),
+        ("GRID    5       8", "GRID    5       7", "local coordinate system 7 does not exist as CORD2R, CORD2C"),
         ("CORD2R  8       0", "CORD2R  8       9", "local coordinate system . refers to itself"),
         (
             "CQUAD4  20",

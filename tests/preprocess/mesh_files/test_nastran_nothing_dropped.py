@@ -51,7 +51,10 @@ def test_a_ply_given_by_its_output_alone_repeats_the_one_before(tmp_path):
         (SHEET + "CELAS2,9,100.,1,1,2,1\nCELAS2,9,100.,1,1,2,1\n", "CELAS2 9: its number occurs twice"),
         (SHEET + "CONM2,9,2,0,1.-3\nCONM2,9,3,0,1.-3\n", "CONM2 9: its number occurs twice"),
         (SHEET + "CBUSH,9,3,2,5,,,,0\nPBUSH,3,K,1.,2.,3.,4.,5.,6.\n,M,1.\n", "PBUSH 3 has a mass"),
-        (BAR + "PBEAM,8,1,24.,72.,32.,,70.,0.\n,,,,,,,,\n,YES,1.0,24.,72.,32.,,70.,1.-3\n", "PBEAM 8: NSM not supported"),
+        (
+            BAR + "PBEAM,8,1,24.,72.,32.,,70.,0.\n,,,,,,,,\n,YES,1.0,24.,72.,32.,,70.,1.-3\n",
+            "PBEAM 8: NSM that changes along the beam is not supported",
+        ),
         (BAR + "PBEAM,8,1,24.,72.,32.,,70.,0.\n,,,,,,,,\n,YES,1.0,24.,72.,32.,5.,70.\n", "PBEAM 8: I12 not supported"),
         (BAR + "PBEAM,8,1,24.,72.,32.,,70.\n,NO,1.0,12.\n,1.,1.,0.5,0.5\n", "PBEAM 8: S1 and S2 not supported"),
         (SHEET + 2 * "CORD2R,5,,0.,0.,0.,0.,0.,1.\n,1.,0.,0.\n", "coordinate system 5 occurs twice"),

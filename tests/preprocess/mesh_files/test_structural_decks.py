@@ -20,6 +20,29 @@ TAPERED = pp.RectangularSection(0.012, 0.008, orientation=UP, end={"height": 0.0
 GENERAL = pp.GeneralSection(96e-6, 512e-12, 1152e-12, 1200e-12, shear=(0.85, 0.8), orientation=(0, 0, 1))
 
 
+HAT = pp.WalledSection(
+    [(1e-3, -0.019, 1e-3, -9e-3, 2e-3), (1e-3, -9e-3, 0.029, -9e-3, 2e-3), (0.029, -9e-3, 0.029, 9e-3, 2e-3),
+     (0.029, 9e-3, 1e-3, 9e-3, 2e-3), (1e-3, 9e-3, 1e-3, 0.019, 2e-3)],
+    rectangles=[(0, -0.019, 2e-3, -0.01), (0, -0.01, 0.03, -8e-3), (0.028, -8e-3, 0.03, 8e-3), (0, 8e-3, 0.03, 0.01),
+                (0, 0.01, 2e-3, 0.019)],
+    orientation=UP,
+)  # fmt: skip
+ZED = pp.WalledSection(
+    [(1e-3, 0.011, 1e-3, 0, 2e-3), (1e-3, 0, 0.029, 0, 4e-3), (0.029, 0, 0.029, -0.011, 2e-3)],
+    rectangles=[(0, -2e-3, 0.03, 2e-3), (0, 2e-3, 2e-3, 0.011), (0.028, -0.011, 0.03, -2e-3)], orientation=UP,
+)  # fmt: skip
+GIRDER = pp.WalledSection(
+    [(1e-3, -0.01, 1e-3, 0, 2e-3), (1e-3, 0, 1e-3, 0.01, 2e-3), (1e-3, 0, 0.0285, 0, 2e-3), (0.0285, 0, 0.0285, -5e-3, 3e-3),
+     (0.0285, 0, 0.0285, 5e-3, 3e-3)],
+    rectangles=[(0, -0.01, 2e-3, 0.01), (2e-3, -1e-3, 0.027, 1e-3), (0.027, -5e-3, 0.03, 5e-3)], orientation=UP,
+)  # fmt: skip
+HOLLOW = pp.WalledSection(
+    [(2e-3, 0.5e-3, 0.0285, 0.5e-3, 1e-3), (0.0285, 0.5e-3, 0.0285, 0.019, 3e-3), (0.0285, 0.019, 2e-3, 0.019, 2e-3),
+     (2e-3, 0.019, 2e-3, 0.5e-3, 4e-3)],
+    rectangles=[(0, 0, 0.03, 1e-3), (0, 0.018, 0.03, 0.02), (0, 1e-3, 4e-3, 0.018), (0.027, 1e-3, 0.03, 0.018)], orientation=UP,
+)  # fmt: skip
+
+
 def at_shear_centre(section):
     """The section with its shear centre on the line between the nodes."""
     data = section.data(0.3)
@@ -105,6 +128,17 @@ def test_a_part_file_of_the_deck(tmp_path):
         ("PBARL,8,1,,T\n,20.0,30.0,3.0,2.0", T),
         ("PBEAML,8,1,,T\n,20.0,30.0,3.0,2.0", at_shear_centre(T)),
         ("PBAR,8,1,96.0,1152.0,512.0,1200.0\n,,,,,,,,\n,0.85,0.80", GENERAL),
+        ("PBARL,8,1,,HAT\n,30.,2.,20.,9.", HAT),
+        ("PBEAML,8,1,,HAT\n,30.,2.,20.,9.", at_shear_centre(HAT)),
+        ("PBARL,8,1,,Z\n,9.,4.,26.,30.", ZED),
+        ("PBARL,8,1,,I\n,30.,20.,10.,2.,2.,3.", GIRDER),
+        ("PBEAML,8,1,,I\n,30.,20.,10.,2.,2.,3.", at_shear_centre(GIRDER)),
+        ("PBARL,8,1,,BOX1\n,20.,30.,3.,4.,2.,1.", HOLLOW),
+        ("PBARL,8,1,,L\n,20.,30.,3.,2.", replace(ANGLE, flat=0.003)),
+        ("PBARL,8,1,,BAR\n,8.0,12.0,3.-6", pp.RectangularSection(0.012, 0.008, orientation=UP, added_mass=3.0)),
+        ("PBAR,8,1,96.,1152.,512.,1200.,3.-6\n,,,,,,,,\n,0.85,0.80", replace(GENERAL, added_mass=3.0)),
+        ("PBEAM,8,1,96.,1152.,512.,,1200.,3.-6\n,,,,,,,,\n,0.85,0.80", replace(GENERAL, added_mass=3.0)),
+        ("PBEAML,8,1,,CHAN\n,20.,30.,2.,3.,3.-6", replace(CHANNEL, line="shear-centre", added_mass=3.0)),
         ("PBAR,8,1,96.,1152.,512.,1200.\n,7.,-5.,-7.,3.,0.,0.,0.,0.\n,0.85,0.80", replace(GENERAL, height=0.014, width=0.01)),
     ],
 )  # fmt: skip
@@ -113,12 +147,14 @@ def test_sections_of_bars(tmp_path, card, properties):
     path.write_text(sheet_and_boom_nastran(bar=card))
     beams = pp.assemble(pp.read_mesh(path, unit="mm", structural=True), STEEL).structures
     found = next(each for each in beams if each.kind == "line2")  # with the bar along x
+    wanted = replace(found, section=replace(properties, orientation=UP) if properties.round else properties)
     for s in (0.0, 0.5, 1.0):
-        for value, wanted in zip(found.section.at(s).data(0.3), properties.at(s).data(0.3)):
-            assert value == pytest.approx(wanted, rel=1e-9, abs=1e-15)
-    if not properties.round:
-        assert found.section.orientation == pytest.approx(properties.orientation, abs=1e-12)
-    assert found.section.offset == pytest.approx(properties.offset, rel=1e-9)
+        for value, its in zip(found.section.at(s).data(0.3), properties.at(s).data(0.3)):
+            assert value == pytest.approx(its, rel=1e-9, abs=1e-15)
+    np.testing.assert_allclose(found.stiffness(), wanted.stiffness(), atol=1e-9 * np.abs(wanted.stiffness()).max())
+    (points, mass), (others, its) = found.mass_points(), wanted.mass_points()
+    np.testing.assert_allclose(mass, its, rtol=1e-9)
+    np.testing.assert_allclose(points.positions, others.positions, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -130,33 +166,36 @@ def test_sections_of_bars(tmp_path, card, properties):
             "property 7 of CTRIA3, CQUAD4, CTRIAR, CQUADR, CTRIA6, CQUAD8 elements is not one of PSHELL, PCOMP",
         ),
         ("PSHELL,7,1,2.0,1,,1", "PSHELL,7,1,2.0", "PSHELL 7: only plates of one material"),
-        ("PSHELL,7,1,2.0,1,,1", "PSHELL,7,1,2.0,1,,1,,0.1", "PSHELL 7: non-structural mass"),
-        ("BAR\n", "HAT\n", "PBARL 8: section HAT is not supported; use ROD, TUBE, TUBE2, BAR, BOX, BOX1, I, I1, H, T"),
+        ("PSHELL,7,1,2.0,1,,1", "PSHELL,7,1,2.0,1,,1,,-0.1", "PSHELL 7: NSM = -0.1; give a mass that is not negative"),
+        ("BAR\n", "CROSS\n", "PBARL 8: section CROSS is not supported; use ROD, TUBE, TUBE2, BAR, BOX, BOX1, I, I1, H, T"),
         (",8.0,12.0", ",8.0,12.0,,3.0", "PBARL 8: section BAR has 2 dimensions; remove the others"),
-        ("BAR\n,8.0,12.0", "L\n,8.0,12.0,1.0,2.0", "PBARL 8: section L of these dimensions is not supported: only I of equal"),
         ("PBARL,8,1,,BAR\n,8.0,12.0", "PBEAML,8,1,,T\n,8.,12.,1.,2.,,YES,1.0,4.\n", "PBEAML 8: tapered section T is not"),
         (
             "PBARL,8,1,,BAR\n,8.0,12.0",
             "PBEAML,8,1,,ROD\n,8.,,YES,0.5,5.,,YES,1.0\n,6.",
             "PBEAML 8: station 0.5 is not on the line",
         ),
-        (",0.,0.,1.\n", ",5\n", "CBAR 101: give its orientation as a vector"),
-        (",0.,0.,1.\n", ",0.,0.,1.\n,,,0.1\n", "CBAR 101 has pin flags or offsets"),
+        (",0.,0.,1.\n", ",999\n", "CBAR 101: node 999 has no GRID card; give one"),
+        (",0.,0.,1.\n", ",0.,0.,0.\n", "CBAR 101: has no orientation; give the vector X1, X2, X3, or a node G0"),
+        (",0.,0.,1.\n", ",0.,0.,1.,EGG\n", "CBAR 101: OFFT = EGG is not supported; give vectors in basic or displacement axes"),
+        (",0.,0.,1.\n", ",0.,0.,1.\n,57\n", "CBAR 101: pin flags '57'; give digits from 1 to 6"),
         ("CQUAD4,1,7,1,5,6,2", "CQUAD4,1,7,1,5,6,2\n,,,0.5", "CQUAD4 1 has its own thickness"),
-        ("GRID,1,,", "GRID,1,,0.,0.,0.,3\nGRID,99,,", "GRID 1: displacements in a local system"),
-        ("2.,123456,2,3", "2.,123456,2,3,UM,5,3", "RBE3 31: UM and ALPHA are not supported"),
+        ("GRID,1,,", "GRID,1,,0.,0.,0.,3\nGRID,99,,", "GRID 1: displacement system 3 does not exist; give its CORD card"),
+        ("2.,123456,2,3", "2.,123456,2,3,UM,5,3", "RBE3 31: UM is not supported"),
         ("2.,123456,2", "2.,12,2", "RBE3 31: has groups of different components"),
-        ("BEGIN BULK", "BEGIN BULK\nGRDSET,,,,,,3", "GRID 1: displacements in a local system"),
-        ("BEGIN BULK", "BEGIN BULK\nBAROR,,8,,,0.,0.,1.", "BAROR is not supported; give these fields on each CBAR and CBEAM"),
+        ("BEGIN BULK", "BEGIN BULK\nGRDSET,,,,,,3", "GRID 1: displacement system 3 does not exist"),
+        ("BEGIN BULK", "BEGIN BULK\nBAROR,,8,,,0.,0.,1.\nBAROR,,8", "BAROR occurs twice; keep one"),
         ("PSHELL,7,1,2.0,1,,1", "PSHELL,7,1,2.0,1,,2", "PSHELL 7: only plates of one material"),
         ("ENDDATA", "PBARL,8,1,,ROD\n,10.0\nENDDATA", "property number 8 occurs twice"),
         (",123456,2,3", ",123456,2,999", "RBE3 31: node 999 has no GRID card"),
         (",123456,2,3", ",123456,2,2", "RBE3 31: node 2 occurs twice"),
         ("ENDDATA", "RBE2,44,999,123456,1\nENDDATA", "RBE2 44: node 999 has no GRID card"),
-        ("ENDDATA", "RBAR,40,1,2\nENDDATA", "1 RBAR are not supported; use RBE2, RBE3"),
-        ("ENDDATA", "CTUBE,41,8,21,22\nENDDATA", "1 CTUBE elements are not supported"),
+        ("ENDDATA", "RBAR,40,1,2\nENDDATA", "RBAR 40: only CNA or CNB = 123456 and components of the other end are supported"),
+        ("ENDDATA", "CTUBE,41,8,21,22\nENDDATA", "property 8 of CROD, CTUBE elements is not one of"),
+        ("ENDDATA", "PTUBE,9,1,10.,6.\nENDDATA", "PTUBE 9: OD = 10 with T = 6 is no tube"),
+        ("ENDDATA", "PTUBE,9,1,10.,2.,,8.\nENDDATA", "PTUBE 9: OD2 of a tapered tube is not supported"),
+        ("ENDDATA", "CROD,41,9,21,22\nPROD,9,7,2.0,3.0\nENDDATA", "CROD 41: its torsion needs MAT1 7; give one, or J = 0"),
         ("PSHELL,7,1,2.0,1,,1", "PCOMP,7", "PCOMP 7: has no plies"),
-        ("PSHELL,7,1,2.0,1,,1", "PCOMP,7\n,1,2.0,0.", "shell 1 of PCOMP has no MCID; name the coordinate system"),
         ("ENDDATA", "CELAS2,41,1e6,21,1\nENDDATA", "CELAS2 41: only springs between equal components of two grids"),
         ("ENDDATA", "CDAMP1,41,9,1,1,2,1\nENDDATA", "CDAMP1 41: PDAMP 9 does not exist"),
         ("ENDDATA", "CDAMP3,41,9,1,2\nENDDATA", "1 CDAMP3 elements are not supported"),
@@ -166,11 +205,10 @@ def test_sections_of_bars(tmp_path, card, properties):
             "CVISC 41: PVISC with CR1 is not supported; give a CBUSH with B4",
         ),
         ("ENDDATA", "CBUSH,41,9,21\nENDDATA", "CBUSH 41: needs two grids, and PBUSH 9; bushings to the ground"),
-        ("ENDDATA", "CONM2,41,21,7,1.0\nENDDATA", "CONM2 41: CID 7 is not supported; give the basic system"),
+        ("ENDDATA", "CONM2,41,21,7,1.0\nENDDATA", "CONM2: local coordinate system 7 does not exist"),
         ("ENDDATA", "MPC,4,21,1,1.0\nENDDATA", "MPC 4 has 1 terms; it needs two or more"),
         ("BEGIN BULK", "MPC = 4\nBEGIN BULK\nMPCADD,4,1,2", "selects MPC = 4, but there is no MPC 1; it has: none"),
         ("BEGIN BULK", "MPC = 4\nSUBCASE 2\nMPC = 5\nBEGIN BULK", "selects MPC = 4, 5 in different subcases; keep one"),
-        ("ENDDATA", "PROD,9,1,2.0,3.0\nENDDATA", "PROD 9: J not supported; give zero"),
         ("ENDDATA", "PBEAM,9,1,2.0,3.0,4.0,,5.0\n,,,,,,,,\n,NO,0.5,1.0\nENDDATA", "PBEAM 9: station 0.5 is not on the line"),
     ],
 )
