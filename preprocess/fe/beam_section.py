@@ -27,7 +27,7 @@ class SectionData(NamedTuple):
     """In principal axes y, z through the centroid: area A, second moments Iy = ∫z² dA, Iz = ∫y² dA, torsion constant J, shear
     coefficients ky, kz (shear areas k A), points (m, 2) y, z of the outline in order, and the shear stress (m, 2) τ_xy, τ_xz at
     these under unit torque, Pa/(N m); y, z of the shear centre; third moments ∫ y (y² + z²) dA, ∫ z (y² + z²) dA; the principal
-    axes as rows (2, 2) in those of the section's orientation."""
+    axes as rows (2, 2) in those of the section's orientation; y, z of the origin of its dimensions."""
 
     A: float
     Iy: float
@@ -40,6 +40,7 @@ class SectionData(NamedTuple):
     shear_centre: tuple[float, float] = (0.0, 0.0)
     third: tuple[float, float] = (0.0, 0.0)
     turn: Array = np.eye(2)
+    origin: tuple[float, float] = (0.0, 0.0)
 
 
 def filled_between_flanges(height: float, width: float, web: float, flange: float) -> str:
@@ -54,12 +55,13 @@ class BeamSection(Section):
 
     orientation (3,): direction of the local y axis in mesh axes; it need not be perpendicular to the beam; or rows (n, 4) of the
     number of an element and its direction.
-    offset (2,): y and z of the centroid from the line between the nodes [m]; with line="shear-centre" of the shear centre.
+    offset (2,): y and z of the centroid from the line between the nodes [m]; with line="shear-centre" of the shear centre, with
+    line="origin" of the place from which the walls of an open section are given.
     end: dimensions at the second end of each element where they differ, such as {"height": 0.01}; between they are linear.
     turn: angle of the section in these axes, from y to z [degrees].  added_mass: on the line of the centroids [kg/m].
     ends (2, 3): vectors in mesh axes from both nodes to the line from which the offset counts, rigid arms [m]; or rows (n, 7).
-    released: degrees of freedom 1 to 6 of both ends in local axes that are not joined to the node, such as ("", "56"), of the
-    centroid or, with line="shear-centre", of the shear centre; added_mass is there too.
+    released: degrees of freedom 1 to 6 of both ends in local axes that are not joined to the node, such as ("", "56"), of what
+    the offset places; added_mass is there too.
     """
 
     _: KW_ONLY
@@ -70,7 +72,7 @@ class BeamSection(Section):
     ends: ArrayLike | None = None
     released: tuple[str, str] = ("", "")
     added_mass: float = 0.0
-    line: Literal["centroid", "shear-centre"] = "centroid"
+    line: Literal["centroid", "shear-centre", "origin"] = "centroid"
 
     elements: ClassVar[tuple[str, ...]] = ("line2", "line3")
     round: ClassVar[bool] = False

@@ -91,7 +91,8 @@ class Beams(Structure):
     @functools.cached_property
     def _line(self) -> Array:
         """y, z from the centroid of what the offset places."""
-        return np.array(self._data.shear_centre if self.section.line == "shear-centre" else (0.0, 0.0))
+        places = {"shear-centre": self._data.shear_centre, "origin": self._data.origin}
+        return np.array(places.get(self.section.line, (0.0, 0.0)))
 
     @functools.cached_property
     def _to_shear_centre(self) -> Array:

@@ -98,7 +98,8 @@ class OpenSection(BeamSection):
         shear_centre, (along_y, along_z) = _shear(walls, shape.closed)
         outline = (shape.outline - centre) @ turn.T
         stress = _torsion_stress(walls, outline, J, shape.closed)
-        return SectionData(A, Iy, Iz, J, along_y / A, along_z / A, outline, stress, shear_centre, third, turn)
+        origin = float(turn[0] @ -centre), float(turn[1] @ -centre)
+        return SectionData(A, Iy, Iz, J, along_y / A, along_z / A, outline, stress, shear_centre, third, turn, origin)
 
 
 def _principal_axes(places: Array, areas: Array) -> Array:

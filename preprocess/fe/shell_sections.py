@@ -63,6 +63,7 @@ class SurfaceSection(Section):
     offset: float
     added_mass: float
     turn: float = 0.0
+    normals: Sequence[tuple[int, int, float, float, float]] = ()
     elements: ClassVar[tuple[str, ...]] = ("tri3", "quad4", "tri6", "quad8")
 
     @property
@@ -87,6 +88,9 @@ class SurfaceSection(Section):
             raise InputError(f"section: offset = {self.offset!r}; give a length in m")
         if not 0 <= number(self.added_mass, "section: added_mass") < np.inf:
             raise InputError(f"section: added_mass: {self.added_mass!r}; give kg/m² that are not negative")
+        rows = floats(self.normals, "section: normals").reshape(-1, 5) if len(self.normals) else np.ones((0, 5))
+        if not np.linalg.norm(rows[:, 2:], axis=1).all() or (rows[:, :2] % 1 != 0).any():
+            raise InputError("section: normals: give rows of an element's number, a node's number and a direction")
 
 
 @checked_arguments
@@ -97,6 +101,8 @@ class ShellSection(SurfaceSection):
     thickness: m.  offset: of its middle from the nodes, along the normal, which is right-handed to the order of the nodes [m].
     at_nodes: other thicknesses at nodes, rows of node number and thickness [m]; between the nodes they are interpolated.
     added_mass: on the middle surface [kg/m²].
+    normals: of the shell at nodes of elements, rows of the number of the element, that of the node, and the direction; by default
+    the mean of the elements at a node.
 
     Examples
     --------
@@ -112,6 +118,7 @@ class ShellSection(SurfaceSection):
     offset: float = 0.0
     at_nodes: Sequence[tuple[int, float]] = ()
     added_mass: float = 0.0
+    normals: Sequence[tuple[int, int, float, float, float]] = ()
 
     kind = "shell"
 
@@ -148,6 +155,7 @@ class LaminateSection(SurfaceSection):
     turn: angle of the laminate from there, about the normal [degrees].
     materials: of each ply, along its own axes; by default all of them of the material of the elements.
     offset: of the middle of the laminate from the nodes, along the normal [m].  added_mass: on its middle [kg/m²].
+    normals: as of `ShellSection`.
 
     Examples
     --------
@@ -169,6 +177,7 @@ class LaminateSection(SurfaceSection):
     materials: tuple[Isotropic | Orthotropic | Anisotropic, ...] | None = None
     offset: float = 0.0
     added_mass: float = 0.0
+    normals: Sequence[tuple[int, int, float, float, float]] = ()
 
     kind = "laminate"
 

@@ -46,6 +46,7 @@ from preprocess.fe.structure import (
 
 DRILLING = 0.01  # γ
 SMOOTH = np.cos(np.radians(25.0))  # between the normal of an element and the mean at its node; beyond, there is a fold
+FLAT = np.cos(np.radians(0.1))  # between the normal of a triangle, which is flat, and one that is given
 ALONG = 1e-6  # sine of the angle between normal and orientation that is none
 
 
@@ -108,6 +109,7 @@ class Shells(Structure):
             return self.means
         own = self._normals
         if self.kind == "tri3":
+            self._given(own)
             return own
         total = np.zeros((self.freedoms.nodes, 3))
         np.add.at(total, self.connectivity, own)
@@ -115,8 +117,25 @@ class Shells(Structure):
         mean = mean / np.maximum(np.linalg.norm(mean, axis=2), 1e-300)[..., None]
         least = np.full(self.freedoms.nodes, np.inf)
         np.minimum.at(least, self.connectivity, np.einsum("eac,eac->ea", mean, own))
-        found = self._with_inner(np.where((least[self.connectivity] > SMOOTH)[..., None], mean, own))
+        found = self._with_inner(self._given(np.where((least[self.connectivity] > SMOOTH)[..., None], mean, own)))
         return np.asarray(found / np.linalg.norm(found, axis=2)[..., None])
+
+    def _given(self, found: Array) -> Array:
+        """Directors (ne, nn, 3) with those that the section gives. Raises InputError for one far from the element's own."""
+        if not len(self.section.normals):
+            return found
+        row = {int(number): k for k, number in enumerate(self.ids)}
+        for element, node, *direction in np.asarray(self.section.normals, dtype=float):
+            if int(element) not in row:
+                continue
+            e, n = row[int(element)], np.array(direction) / np.linalg.norm(direction)
+            for a in np.flatnonzero(self.numbers[e] == int(node)):
+                if not n @ self._normals[e, a] > (FLAT if self.kind == "tri3" else SMOOTH):
+                    raise InputError(
+                        f"section: normals: of element {int(element)} at node {int(node)}: is far from its surface; change it"
+                    )
+                found[e, a] = n
+        return found
 
     @functools.cached_property
     def _normals(self) -> Array:

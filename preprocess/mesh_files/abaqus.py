@@ -39,7 +39,7 @@ ORDER = {"line3": [0, 2, 1]}
 MASS_TYPES = ("MASS", "ROTARYI")
 # Keywords that generate or move nodes and elements without listing them.
 GENERATORS = (
-    "SYSTEM", "NGEN", "NFILL", "NCOPY", "NMAP", "ELGEN", "ELCOPY", "TET MESH", "SYMMETRIC MODEL GENERATION",
+    "NGEN", "NFILL", "NCOPY", "NMAP", "ELGEN", "ELCOPY", "TET MESH", "SYMMETRIC MODEL GENERATION",
 )  # fmt: skip
 
 
@@ -82,7 +82,7 @@ def read_abaqus(path: Path, structural: bool = False) -> RawMesh:
             if table is not None:
                 TABLES[keyword](reading, options, line, table)
             KEYWORDS[keyword](reading, options, line, rows)
-        elif keyword in GENERATORS and (rows or keyword != "SYSTEM"):
+        elif keyword in GENERATORS:
             raise error_at(line, f"*{keyword} is not supported: it generates nodes or elements; export the full mesh")
         elif structural:
             deck.add(keyword, options, line, rows)
@@ -94,6 +94,7 @@ def read_abaqus(path: Path, structural: bool = False) -> RawMesh:
     if not structural:
         return _raw(path, with_plain_names(model), notices, None)
     deck.complete(model, path)
+    deck.sections.of_abaqus = bool(parts)  # CalculiX has none
     notices = tuple(f"{n} {what} omitted; {why}" for (what, why), n in sorted(deck.notes.items()))
     return _raw(path, with_plain_names(model), notices, deck)
 
@@ -127,6 +128,7 @@ def _raw(path: Path, reading: Reading, notices: tuple[str, ...], deck: Deck | No
     for name, own in surfaces.items():
         sets[own] = [row[n] for n in surface_nodes(path, reading, name, outer)]
     declared, more = (Declared(), {}) if deck is None else deck.declared(reading, surfaces)
+    notices += tuple(dict.fromkeys(deck.sections.notices)) if deck is not None else ()
     sets |= {name: [row[n] for n in nodes if n in row] for name, nodes in more.items()}
     raw = assembled(path, np.array(list(reading.nodes.values())), node_ids, cells, _unique(sets), deck is not None)
     return replace(raw, element_sets=raw.element_sets | _unique(reading.element_sets), notices=notices, declared=declared)

@@ -18,7 +18,8 @@ class Reading:
 
     surfaces: (set or number, face) by name, face "" for the outer faces of the set
     shifts: offsets of the node and element numbers of each instance; own: those of the assembly's own nodes
-    structural: whether beams and shells are read
+    structural: whether beams and shells are read; system: origin and axes (columns) of the coordinates of nodes that follow
+    beside: node beside a beam by its number, towards which its first axis is; normals: (element or set, node or set, direction)
     """
 
     nodes: dict[int, tuple[float, ...]] = field(default_factory=dict)
@@ -30,6 +31,9 @@ class Reading:
     shifts: dict[str, tuple[int, int]] = field(default_factory=dict)
     own: tuple[int, int] = (0, 0)
     structural: bool = False
+    system: tuple[Array, Array] | None = None
+    beside: dict[int, int] = field(default_factory=dict)
+    normals: list[tuple[str, str, tuple[float, ...], str]] = field(default_factory=list)
 
     def copy(self) -> "Reading":
         """Copy for an instance to extend."""
@@ -41,6 +45,9 @@ class Reading:
             element_sets={name: list(members) for name, members in self.element_sets.items()},
             surfaces=dict(self.surfaces),
             node_surfaces=list(self.node_surfaces),
+            beside=dict(self.beside),
+            normals=list(self.normals),
+            system=None,
             shifts={},
             own=(0, 0),
         )
@@ -62,6 +69,10 @@ def add_instance(model: Reading, name: str, instance: Reading, motion: tuple[Arr
     model.elements |= {n + up_e: (kind, [node + up for node in nodes]) for n, (kind, nodes) in instance.elements.items()}
     model.node_sets |= {f"{name}.{key}": [n + up for n in members] for key, members in instance.node_sets.items()}
     model.element_sets |= {f"{name}.{key}": [n + up_e for n in members] for key, members in instance.element_sets.items()}
+    model.beside |= {n + up_e: node + up for n, node in instance.beside.items()}
+    for element, node, direction, line in instance.normals:
+        first, second = (str(int(k) + shift) if k.isdecimal() else f"{name}.{k}" for k, shift in ((element, up_e), (node, up)))
+        model.normals.append((first if element else "", second, tuple((R @ np.array(direction)).tolist()), line))
     for key, items in instance.surfaces.items():
         raised = up if key in instance.node_surfaces else up_e
         model.surfaces[f"{name}.{key}"] = [(str(int(i) + raised) if i.isdigit() else f"{name}.{i}", face) for i, face in items]

@@ -100,7 +100,7 @@ def _columns(header: str) -> int:
     if "INPUT" in options:
         return 0
     if keyword == "NODE":
-        return 4 if options.get("SYSTEM", "R").upper() == "R" else 0
+        return 4 if options.get("SYSTEM", "R").upper()[:1] in ("R", "C") else 0
     size = element_type(options.get("TYPE", "").upper())[1]
     return size + 1 if size else 0
 

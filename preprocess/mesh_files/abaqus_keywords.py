@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from preprocess.mesh_files.abaqus_assembly import Reading, Rows, split
 from preprocess.mesh_files.abaqus_blocks import element_type, error_at, unsupported
+from preprocess.mesh_files.abaqus_fields import real
 from preprocess.mesh_files.abaqus_surfaces import same_name
 
 Array = NDArray[np.float64]
@@ -23,6 +24,12 @@ def _numbers(line: str, fields: list[str]) -> list[int]:
         raise error_at(line, f"expected integers, found '{', '.join(fields)[:60]}'") from None
 
 
+def _reals(line: str, fields: list[str]) -> list[float]:
+    while fields and not fields[-1]:
+        fields = fields[:-1]
+    return [real(line, field) for field in fields]
+
+
 def _table(texts: list[str], dtype: type, width: int) -> np.ndarray | None:
     """Rows of numbers (n, width), fast; None where lines must be parsed one by one."""
     if len(texts) % 2 == 0 and texts[:1] and texts[0].endswith(",") and texts[0].count(",") < width:
@@ -36,27 +43,78 @@ def _table(texts: list[str], dtype: type, width: int) -> np.ndarray | None:
 
 
 def _node(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> None:
-    if options.get("SYSTEM", "R").upper() != "R":
+    kind = options.get("SYSTEM", "R").upper()[:1]
+    if kind not in ("R", "C"):
         raise error_at(line, f"*NODE, SYSTEM={options['SYSTEM']} is not supported; give the nodes in rectangular coordinates")
     table = _table([text for _, text in rows], float, 4)
     if table is not None and (np.abs(table[:, 0]) < 2**53).all() and (table[:, 0] % 1 == 0).all():
         _node_table(reading, options, line, table)
         return
+    new: list[int] = []
     for number, text in rows:
         fields = split(text)
         try:
-            coordinates = [*fields[1:4], "", "", ""][:3]  # omitted ones are zero
-            node, position = int(fields[0]) + reading.own[0], tuple(float(f.upper().replace("D", "E") or 0) for f in coordinates)
+            coordinates = [*fields[1:7], *[""] * 6][:6]  # omitted ones are zero
+            node, values = int(fields[0]) + reading.own[0], [float(f.upper().replace("D", "E") or 0) for f in coordinates]
         except ValueError:
             raise error_at(number, f"expected a node: number, x, y, z; found '{', '.join(fields)[:60]}'") from None
-        reading.nodes[node] = position
+        reading.nodes[node] = tuple(values[:3])
+        if any(values[3:]):
+            reading.normals.append(("", str(node), tuple(values[3:]), number))
+        new.append(node)
         if "NSET" in options:
             set_named(reading.node_sets, options["NSET"]).append(node)
+    _place(reading, kind, new)
+
+
+def _place(reading: Reading, kind: str, numbers: list[int]) -> None:
+    """Nodes from their coordinates, rectangular or cylindrical, in the system of *SYSTEM."""
+    if not numbers or (kind == "R" and reading.system is None):
+        return
+    x = np.array([reading.nodes[number] for number in numbers], dtype=float)
+    if kind == "C":
+        angle = np.radians(x[:, 1])
+        x = np.column_stack([x[:, 0] * np.cos(angle), x[:, 0] * np.sin(angle), x[:, 2]])
+    if reading.system is not None:
+        x = reading.system[0] + x @ reading.system[1].T
+    reading.nodes.update(zip(numbers, map(tuple, x.tolist())))
+
+
+def _system(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> None:
+    """Origin, a point on the first axis, and one in the plane of two, without which the third axis is z; no line ends it."""
+    reading.system = None
+    if not rows:
+        return
+    given = [_reals(number, split(text)) for number, text in rows[:2]]
+    if len(given[0]) not in (3, 6) or (len(given) > 1 and (len(given[0]) != 6 or len(given[1]) != 3)):
+        raise error_at(line, "*SYSTEM needs the origin, or it and a point on the first axis, and perhaps one in the plane of two")
+    origin = np.array(given[0][:3])
+    first = np.array(given[0][3:]) - origin if len(given[0]) == 6 else np.array([1.0, 0.0, 0.0])
+    third = np.cross(first, np.array(given[1]) - origin) if len(given) > 1 else np.array([0.0, 0.0, 1.0])
+    second = np.cross(third, first)
+    if not np.linalg.norm(second) > 1e-9 * np.linalg.norm(third) * np.linalg.norm(first):
+        raise error_at(line, "*SYSTEM: its points are on one line, or its first axis is along z; give others")
+    axes = np.column_stack([np.cross(second, third), second, third])
+    reading.system = origin, np.asarray(axes / np.linalg.norm(axes, axis=0))
+
+
+def _normal(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> None:
+    """Element or set, node or set, direction of the normal of shells, or of the second axis of beams."""
+    if options.get("TYPE", "ELEMENT").upper() != "ELEMENT":
+        return  # of contact surfaces
+    for number, text in rows:
+        element, node, *direction = [*split(text), "", ""]
+        values = _reals(number, direction[:3])
+        if len(values) != 3 or not any(values) or not element or not node:
+            raise error_at(number, f"*NORMAL: expected element, node and three components; found '{text[:60]}'")
+        up, up_e = reading.own
+        reading.normals.append((_raised(element, up_e), _raised(node, up), tuple(values), number))
 
 
 def _node_table(reading: Reading, options: dict[str, str], line: str, table: Array) -> None:
     numbers = (table[:, 0].astype(np.int64) + reading.own[0]).tolist()
     reading.nodes.update(zip(numbers, map(tuple, table[:, 1:].tolist())))
+    _place(reading, options.get("SYSTEM", "R").upper()[:1], numbers)
     if "NSET" in options:
         set_named(reading.node_sets, options["NSET"]).extend(numbers)
 
@@ -103,6 +161,8 @@ def _element(reading: Reading, options: dict[str, str], line: str, rows: Rows) -
         if kind in INTERNAL:
             del fields[size + 1 :]
         if size and len(fields) >= size + 1:
+            if len(fields) == size + 2 and kind.startswith("B3") and reading.structural:
+                reading.beside[fields[0] + up_e] = fields.pop() + up
             if len(fields) > size + 1:
                 raise error_at(number, f"element {fields[0]} ({kind}) has {len(fields) - 1} nodes; it needs {size}")
             element = fields[0] + up_e
@@ -211,4 +271,7 @@ def _combined(reading: Reading, how: str, line: str, rows: Rows) -> tuple[bool, 
 
 
 TABLES = {"NODE": _node_table, "ELEMENT": _element_table}
-KEYWORDS = {"NODE": _node, "ELEMENT": _element, "NSET": _nset, "ELSET": _elset, "SURFACE": _surface}
+KEYWORDS = {
+    "NODE": _node, "ELEMENT": _element, "NSET": _nset, "ELSET": _elset, "SURFACE": _surface, "SYSTEM": _system,
+    "NORMAL": _normal,
+}  # fmt: skip

@@ -1,11 +1,11 @@
 """Sections of Abaqus and CalculiX files, by element set; of elements in several, the last one holds.
 
 The first axis of beams is the local y axis here; their offsets are places of the nodes in the section, in its sides along both
-axes, so that the centroid is on the other side of the nodes. What Abaqus and CalculiX
-understand differently is refused: offsets of shells have opposite signs, one dimension of a circle is its radius or its diameter.
+axes, so that the centroid is on the other side of the nodes; OFFSET of shells is likewise, in thicknesses along the normal. One
+dimension of a circle is its radius in Abaqus and its diameter in CalculiX, which knows no parts: in other decks it is refused.
 
 Source: CalculiX CrunchiX User's Manual and Abaqus Keywords Reference Guide, *SOLID, *SHELL, *BEAM and *BEAM GENERAL
-SECTION, *NODAL THICKNESS.
+SECTION, *NODAL THICKNESS, *NORMAL; Abaqus Elements Guide, Beam cross-section library.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,10 +25,12 @@ from preprocess.mesh_files.abaqus_blocks import error_at
 from preprocess.mesh_files.abaqus_fields import integer, real, reals
 from preprocess.mesh_files.abaqus_materials import Materials
 from preprocess.mesh_files.abaqus_surfaces import same_name
+from preprocess.mesh_files.nastran_shapes import angle, box, i_section
 
 Array = NDArray[np.float64]
 
 DEFAULT_AXIS = [0.0, 0.0, -1.0]  # of beams
+SAME = 1e-6  # sine of the angle between normals that are one
 SOLID = ("SOLID SECTION", "SOLIDSECTION")
 REFUSED = ("TAPER", "DENSITY", "STIFFNESS FACTOR", "SHELL THICKNESS", "STACK DIRECTION")
 
@@ -52,11 +55,14 @@ class Given:
 
 @dataclass
 class Sections:
-    """Section keywords in order, those of parts by part, and lines of *NODAL THICKNESS."""
+    """Section keywords in order, those of parts by part, and lines of *NODAL THICKNESS; whether only Abaqus can read the file;
+    what is to be noted."""
 
     found: list[Given] = field(default_factory=list)
     of_parts: dict[str, list[Given]] = field(default_factory=dict)
     thicknesses: Rows = field(default_factory=list)
+    of_abaqus: bool = False
+    notices: list[str] = field(default_factory=list)
 
     KEYWORDS: ClassVar = (
         "SOLID SECTION", "SOLIDSECTION", "SHELL SECTION", "BEAM SECTION", "BEAM GENERAL SECTION", "NODAL THICKNESS", "MEMBRANE",
@@ -69,7 +75,7 @@ class Sections:
             return
         if not options.get("ELSET"):
             raise error_at(line, f"*{keyword} has no ELSET=")
-        unknown = [name for name in REFUSED if name in options]
+        unknown = [name for name in REFUSED if name in options and not (name == "DENSITY" and _has_constants(keyword, options))]
         if unknown:
             raise error_at(line, f"*{keyword}, {unknown[0]} is not supported; give elements of one section each, and masses")
         given = Given(keyword, options, line, rows, part)
@@ -106,8 +112,11 @@ class Sections:
                     raise error_at(
                         given.line, f"*{given.keyword}: set '{name}' has {' and '.join(sorted(kinds))} elements; split it"
                     )
-                sections[name] = self._section(reading, given, structural.pop(), materials)
+                own = [n for n in numbers if owner[n] == k]
+                sections[name] = self._section(reading, given, structural.pop(), own, materials)
                 orientation = ""  # that of the section
+            if kinds <= SHELLS and (normals := _normals_of(reading, [n for n in numbers if owner[n] == k])):
+                sections[name]["normals"] = [[n, node, *direction] for (n, node), direction in normals.items()]
             if "NODAL THICKNESS" in given.options and sections.get(name, {}).get("kind") != "shell":
                 raise error_at(given.line, f"*{given.keyword}, NODAL THICKNESS is supported for shells of one isotropic material")
             if (
@@ -119,7 +128,11 @@ class Sections:
                 raise error_at(
                     given.line, f"*{given.keyword}: give an ORIENTATION, because instance '{given.instance}' is turned"
                 )
-            declared[name] = materials.declared(material, orientation, given.part, given.turned)
+            declared[name] = (
+                _constants(given)
+                if kinds & STRUCTURES and _has_constants(given.keyword, given.options)
+                else materials.declared(material, orientation, given.part, given.turned)
+            )
         return sections, declared
 
     def _members(self, reading: Reading, given: Given) -> list[int]:
@@ -137,23 +150,57 @@ class Sections:
         reading.element_sets[name] = numbers
         return name
 
-    def _section(self, reading: Reading, given: Given, kind: str, materials: Materials) -> dict[str, Any]:
+    def _section(self, reading: Reading, given: Given, kind: str, numbers: list[int], materials: Materials) -> dict[str, Any]:
         family = _family(kind)
         expected = {"truss": SOLID, "beam": ("BEAM SECTION", "BEAM GENERAL SECTION"), "shell": ("SHELL SECTION",)}[family]
         if given.keyword not in expected or not given.rows:
             raise error_at(given.line, f"*{given.keyword} is not the section of {family} elements, or has no data")
         if family == "truss":
             return {"kind": "truss", "area": reals(*given.rows[0])[0]}
-        return self._shell(reading, given, materials) if family == "shell" else _beam(given)
+        if family == "shell":
+            return self._shell(reading, given, materials)
+        if given.options.get("SECTION", "").upper() == "L":
+            self.notices.append("SECTION=L: the nodes are taken where the middle lines of the legs meet")
+        section = _beam(given, self.of_abaqus)
+        rows = self._directions(reading, given, numbers)
+        return {**section, "orientation": rows} if rows else section
+
+    def _directions(self, reading: Reading, given: Given, numbers: list[int]) -> list[list[float]]:
+        """Rows of number and first axis, where nodes beside beams or *NORMAL give them; empty otherwise."""
+        normals = _normals_of(reading, numbers)
+        if not normals and not any(n in reading.beside for n in numbers):
+            return []
+        x = {k: np.array(place, dtype=float) for k, place in reading.nodes.items()}
+        rows = []
+        for n in numbers:
+            nodes = reading.elements[n][1]
+            own = [normals[n, node] for node in nodes if (n, node) in normals]
+            along = x[nodes[-1]] - x[nodes[0]]
+            axis = np.array(given.turned(_first_of(given)))
+            if n in reading.beside:
+                axis = x[reading.beside[n]] - x[nodes[0]]
+            elif own:
+                sides = [np.cross(each, along) for each in map(np.array, own)]
+                if len(own) < len(nodes) or np.linalg.matrix_rank(np.array(sides), tol=SAME * np.abs(sides).max()) > 1:
+                    raise error_at(
+                        given.line, f"*NORMAL: element {n} has other normals at its nodes, a twisted beam; give it one"
+                    )
+                axis = sides[0]
+            rows.append([n, *(float(value) for value in axis)])
+        return rows
 
     def _shell(self, reading: Reading, given: Given, materials: Materials) -> dict[str, Any]:
         thickness = reals(*given.rows[0])[0]
-        _refuse_offset(given)
+        more = {"offset": -_offset_of(given) * thickness} if _offset_of(given) else {}
         orientation = given.options.get("ORIENTATION", "")
         if orientation and materials.kind(given.options.get("MATERIAL", "")) not in ("", "isotropic"):
             axis = _first_axis(given, materials, orientation)
-            return {"kind": "laminate", "plies": [[thickness, 0.0]], "orientation": axis}
-        found = {"kind": "shell", "thickness": thickness}
+            return {"kind": "laminate", "plies": [[thickness, 0.0]], "orientation": axis, **more}
+        if ("NODAL THICKNESS" in given.options or self.thicknesses) and more:
+            raise error_at(
+                given.line, f"*{given.keyword}, OFFSET of shells of variable thickness is not supported; give an offset of 0"
+            )
+        found = {"kind": "shell", "thickness": thickness, **more}
         return (
             {**found, "at_nodes": self._thicknesses(reading)} if "NODAL THICKNESS" in given.options or self.thicknesses else found
         )
@@ -187,9 +234,9 @@ class Sections:
             raise error_at(given.line, f"*{given.keyword}, COMPOSITE has no plies")
         if "SYMMETRIC" in given.options:
             plies, own = plies + plies[::-1], own + own[::-1]
-        _refuse_offset(given)
+        more = {"offset": -_offset_of(given) * sum(t for t, _ in plies)} if _offset_of(given) else {}
         parts = [materials.declared(name) for name in own]
-        return {"kind": "laminate", "plies": plies, "orientation": axis, "materials": parts}, own[0]
+        return {"kind": "laminate", "plies": plies, "orientation": axis, "materials": parts, **more}, own[0]
 
 
 SHELLS = {"triangle", "quad", "triangle6", "quad8"}
@@ -206,12 +253,46 @@ def _family(kind: str) -> str:
     return "truss" if kind == "truss" else "beam" if kind.startswith("line") else "shell"
 
 
-def _refuse_offset(given: Given) -> None:
-    offset = given.options.get("OFFSET", "0")
-    if offset.upper() in ("SPOS", "SNEG") or real(given.line, offset):
-        raise error_at(
-            given.line, f"*{given.keyword}, OFFSET differs in sign between Abaqus and CalculiX; give the section in Python"
-        )
+def _offset_of(given: Given) -> float:
+    """Place of the nodes from the middle of a shell, in thicknesses along the normal."""
+    text = given.options.get("OFFSET", "0").upper()
+    return {"SPOS": 0.5, "SNEG": -0.5}.get(text) or real(given.line, "0" if text in ("SPOS", "SNEG") else text)
+
+
+def _normals_of(reading: Reading, numbers: list[int]) -> dict[tuple[int, int], tuple[float, ...]]:
+    """Directions behind the coordinates of nodes, or of *NORMAL, by element and node. Raises InputError."""
+    if not reading.normals:
+        return {}
+    of_nodes = {int(node): direction for element, node, direction, _ in reading.normals if not element}
+    found = {(n, k): of_nodes[k] for n in numbers for k in reading.elements[n][1] if k in of_nodes}
+    own = set(numbers)
+    for element, node, direction, line in reading.normals:
+        if element:
+            nodes = set(_numbers_of(reading.node_sets, node, line))
+            for n in own.intersection(_numbers_of(reading.element_sets, element, line)):
+                found |= {(n, k): direction for k in nodes.intersection(reading.elements[n][1])}
+    return found
+
+
+def _numbers_of(sets: Mapping[str, list[int]], text: str, line: str) -> list[int]:
+    chosen = same_name(sets, text)
+    return sets[chosen] if chosen else [integer(line, text)]
+
+
+def _has_constants(keyword: str, options: Mapping[str, str]) -> bool:
+    """Whether a section has its own E and G instead of a material."""
+    return keyword == "BEAM GENERAL SECTION" and not options.get("MATERIAL")
+
+
+def _constants(given: Given) -> dict[str, Any]:
+    """Material of the constants E and G in the third line of *BEAM GENERAL SECTION, and DENSITY."""
+    values = reals(*given.rows[2]) if len(given.rows) > 2 else []
+    E, G = [*values, 0.0, 0.0][:2]
+    if not (E > 0 and G > E / 3):
+        raise error_at(given.line, "*BEAM GENERAL SECTION needs a MATERIAL, or E and G above E/3 in its third line")
+    rho = real(given.line, given.options.get("DENSITY", "0"))
+    found = {"kind": "isotropic", "E": E, "nu": 0.5 * E / G - 1, "rho": rho}
+    return found if rho > 0 else {**found, "problem": f"section of '{given.options['ELSET']}' has no DENSITY"}
 
 
 def _first_axis(given: Given, materials: Materials, name: str) -> list[float]:
@@ -225,29 +306,68 @@ def _first_axis(given: Given, materials: Materials, name: str) -> list[float]:
     return given.turned([float(x) for x in axes[:, 0]])
 
 
-def _beam(given: Given) -> dict[str, Any]:
-    shape = given.options.get("SECTION", "RECT").upper()
-    key = next((name for name in SHAPES if shape.startswith(name)), None)
+def _beam(given: Given, of_abaqus: bool) -> dict[str, Any]:
+    shape = given.options.get("SECTION", "GENERAL" if given.keyword == "BEAM GENERAL SECTION" else "RECT").upper()
+    key = shape if shape in SHAPES else next((name for name in ("RECT", "CIRC", "PIPE", "BOX") if shape.startswith(name)), None)
     if key is None:
         raise error_at(given.line, f"*{given.keyword}, SECTION={shape} is not supported; use {', '.join(SHAPES)}")
     count, make = SHAPES[key]
-    d = reals(*given.rows[0])
+    lines = _segments(given) if key == "ARBITRARY" else 1
+    d = [value for row in given.rows[:lines] for value in (reals(*row) if key != "ARBITRARY" else _six(*row))]
     if len(d) < count:
         raise error_at(given.line, f"*{given.keyword}, SECTION={shape} has {len(d)} dimensions; it needs {count}")
+    if any(value < 0 for value in d[:count]) and key not in ("ARBITRARY", "I", "GENERAL"):
+        raise error_at(
+            given.line, f"*{given.keyword}, SECTION={shape}: dimension {min(d[:count]):g}; give dimensions that are not negative"
+        )
+    if key == "CIRC" and len(d) == 1 and of_abaqus:
+        d = [2 * d[0], 2 * d[0]]
     section = make(d)
     if section is None:
-        what = "only walls of one thickness are supported" if key == "BOX" else "one number is a radius or a diameter; give two"
-        raise error_at(given.line, f"*{given.keyword}, SECTION={shape}: {what}, or the section in Python")
-    axis = reals(*given.rows[1]) if len(given.rows) > 1 else DEFAULT_AXIS
-    if len(given.rows) < 2 and given.turn is not None:
+        why = {
+            "CIRC": "one number is a radius or a diameter; give two diameters",
+            "GENERAL": "I12 is not supported; turn the axes",
+        }
+        raise error_at(given.line, f"*{given.keyword}, SECTION={shape}: {why.get(key, 'walls without thickness; correct them')}")
+    if len(given.rows) <= lines and given.turn is not None:
         raise error_at(given.line, f"*{given.keyword}: give its first axis, because instance '{given.instance}' is turned")
-    sides = (2 * d[0], 2 * d[0]) if key == "PIPE" else (d[0], d[1])
-    offset = [-real(given.line, given.options.get(f"OFFSET{k + 1}", "0")) * side for k, side in enumerate(sides)]
-    return {**section, "orientation": given.turned([*axis, 0.0, 0.0][:3]), "offset": offset}
+    offsets = [real(given.line, given.options.get(f"OFFSET{k + 1}", "0")) for k in range(2)]
+    if any(offsets) and key not in ("RECT", "CIRC", "PIPE", "BOX"):
+        raise error_at(
+            given.line, f"*{given.keyword}, OFFSET of SECTION={shape} is not supported; give its place by its dimensions"
+        )
+    if any(offsets):
+        sides = (2 * d[0], 2 * d[0]) if key == "PIPE" else (d[0], [*d, d[0]][1])
+        section = {"line": "origin", **section} if section["kind"] == "walled" else section
+        place = section.pop("offset", [0.0, 0.0])
+        section["offset"] = [own - offset * side for own, offset, side in zip(place, offsets, sides)]
+    return {**section, "orientation": given.turned(_first_of(given))}
+
+
+def _first_of(given: Given) -> list[float]:
+    """First axis, behind the lines of the dimensions."""
+    lines = _segments(given) if given.options.get("SECTION", "").upper() == "ARBITRARY" else 1
+    axis = reals(*given.rows[lines]) if len(given.rows) > lines else []
+    return [*axis, 0.0, 0.0][:3] if any(axis) else DEFAULT_AXIS
+
+
+def _segments(given: Given) -> int:
+    """Lines of an arbitrary section: one for each segment."""
+    count = split(given.rows[0][1])[0]
+    if not count.isdecimal() or not 2 <= int(count) <= min(len(given.rows), 1000):
+        raise error_at(
+            given.line, f"*{given.keyword}, SECTION=ARBITRARY: '{count[:20]}' segments; give two or more, and a line of each"
+        )
+    return int(count)
+
+
+def _six(where: str, text: str) -> list[float]:
+    """Numbers of a line, empty ones at its end too."""
+    return [real(where, each) for each in split(text)]
 
 
 def _rectangle(d: list[float]) -> dict[str, Any]:
-    return {"kind": "rectangular", "height": d[0], "width": d[1]}
+    return {"kind": "rectangular", "height": d[0], "width": [*d, d[0]][1]}
 
 
 def _ellipse(d: list[float]) -> dict[str, Any] | None:
@@ -266,7 +386,70 @@ def _pipe(d: list[float]) -> dict[str, Any]:
 
 
 def _box(d: list[float]) -> dict[str, Any] | None:
-    return {"kind": "box", "height": d[0], "width": d[1], "thickness": d[2]} if len(set(d[2:6])) == 1 else None
+    """Sides along both axes, and the walls towards the first, the second, against the first and the second axis."""
+    a, b, first, second, third, fourth = d[:6]
+    if not min(first, second, third, fourth) > 0:
+        return None
+    found = box(width=b, height=a, top=first, bottom=third, right=second, left=fourth)
+    return found if found["kind"] == "box" else {**found, "line": "origin", "offset": [-0.5 * a, -0.5 * b]}
 
 
-SHAPES: dict[str, tuple[int, Any]] = {"RECT": (2, _rectangle), "CIRC": (1, _ellipse), "PIPE": (2, _pipe), "BOX": (6, _box)}
+def _i(d: list[float]) -> dict[str, Any] | None:
+    """Place of the node above the bottom, height, widths of bottom and top, thicknesses of bottom, top and web: along the second
+    axis; T where one flange has no width or thickness."""
+    place, height, low, high, bottom, top, web = d[:7]
+    bottom, top, low, high = (each if min(pair) > 0 else 0.0 for each, pair in zip(
+        (bottom, top, low, high), ((bottom, low), (top, high), (bottom, low), (top, high))))  # fmt: skip
+    if not (web > 0 and (low or high)):
+        return None
+    if low and high:
+        found = i_section(height, low, high, web, bottom, top)
+        if found["kind"] == "i":
+            return {**found, "turn": 90.0, "offset": [0.0, 0.5 * height - place]}
+        walls, rows = found["walls"], found["rectangles"]
+    else:
+        width, t, m = low or high, bottom or top, 0.5 * bottom if low else height - 0.5 * top
+        walls = [[m, side * 0.5 * width, m, 0.0, t] for side in (-1, 1)] + [[m, 0.0, height if low else 0.0, 0.0, web]]
+        rows = [[m - 0.5 * t, -0.5 * width, m + 0.5 * t, 0.5 * width]]
+        rows.append([t if low else 0.0, -0.5 * web, height if low else height - t, 0.5 * web])
+    walls = [[z1, y1, z2, y2, t] for y1, z1, y2, z2, t in walls]
+    return {"kind": "walled", "walls": walls, "rectangles": [[b, a, d, c] for a, b, c, d in rows],
+            "line": "origin", "offset": [0.0, -place]}  # fmt: skip
+
+
+def _l(d: list[float]) -> dict[str, Any]:
+    """Legs along both axes, and their thicknesses."""
+    a, b, first, second = d[:4]
+    return {**angle(height=a, width=b, upright=first, flat=second), "line": "origin", "offset": [-0.5 * second, -0.5 * first]}
+
+
+def _hexagon(d: list[float]) -> dict[str, Any]:
+    """Radius of the corners, and the thickness."""
+    radius, t = d[0] - d[1] / math.sqrt(3), d[1]
+    corners = [(radius * math.cos(k * math.pi / 3), radius * math.sin(k * math.pi / 3)) for k in range(7)]
+    return {"kind": "walled", "walls": [[*p, *q, t] for p, q in pairwise(corners)]}
+
+
+def _arbitrary(d: list[float]) -> dict[str, Any] | None:
+    """Number of walls, first point, second point and thickness; then the next point and its thickness of each."""
+    points, t = [(d[1], d[2]), (d[3], d[4])], [d[5]]
+    for k in range(6, 6 + 3 * (int(d[0]) - 1), 3):
+        x, y, thickness = [*d[k : k + 3], 0.0, 0.0, 0.0][:3]
+        points.append((x, y))
+        t.append(thickness)
+    if not min(t) > 0:
+        return None
+    walls = [[*p, *q, thickness] for (p, q), thickness in zip(pairwise(points), t)]
+    return {"kind": "walled", "walls": walls, "line": "origin"}
+
+
+def _general(d: list[float]) -> dict[str, Any] | None:
+    """Area, I11, I12, I22 and J: I11 is of bending about the first axis."""
+    area, I11, I12, I22, J = d[:5]
+    return None if I12 else {"kind": "general", "area": area, "Iy": I11, "Iz": I22, "J": J, "shear": (1.0, 1.0)}
+
+
+SHAPES: dict[str, tuple[int, Any]] = {
+    "RECT": (1, _rectangle), "CIRC": (1, _ellipse), "PIPE": (2, _pipe), "BOX": (6, _box), "I": (7, _i), "L": (4, _l),
+    "HEX": (2, _hexagon), "ARBITRARY": (9, _arbitrary), "GENERAL": (5, _general),
+}  # fmt: skip

@@ -396,6 +396,45 @@ near, out
 """
 
 
+def every_shape_abaqus():
+    """Abaqus deck in m: bars of all shapes in a row in a local system, first axes by nodes and normals, shells with an offset
+    and normals."""
+    shapes = {
+        "I": "0.011, 0.03, 0.02, 0.01, 0.003, 0.002, 0.001", "L": "0.03, 0.02, 0.002, 0.003", "HEX": "0.02, 0.001",
+        "BOX": "0.03, 0.02, 0.004, 0.001, 0.002, 0.003", "ARBITRARY": "2, 0.02, 0., 0., 0., 0.002\n0., 0.03, 0.004",
+        "PIPE": "0.02, 0.001", "RECT": "0.02", "CIRC": "0.02, 0.03",
+    }  # fmt: skip
+    n = len(shapes)
+    lines = ["*SYSTEM", "0.1, 0., 0., 0.1, 1., 0.", "0.1, 0., 1.", "*NODE, NSET=row"]
+    lines += [f"{k + 1}, {0.1 * k}, 0., {0.01 * k**2}" for k in range(n + 2)] + ["90, 0.3, 0.2, 0.1"]
+    lines += [
+        "*SYSTEM",
+        "*NODE, SYSTEM=C",
+        "31, 1., 10., 0., 0., 0., 1.",
+        "32, 1., 30., 0.",
+        "33, 2., 30., 0.",
+        "34, 2., 10., 0.",
+    ]
+    for k, shape in enumerate(shapes):
+        lines += [f"*ELEMENT, TYPE=B31, ELSET=bar{shape}", f"{k + 1}, {k + 1}, {k + 2}" + (", 90" if k == 2 else "")]
+    lines += ["*ELEMENT, TYPE=B31, ELSET=general", f"{n + 1}, {n + 1}, {n + 2}"]
+    lines += [
+        "*ELEMENT, TYPE=S4, ELSET=plate",
+        "50, 31, 34, 33, 32",
+        "*MATERIAL, NAME=steel",
+        "*ELASTIC",
+        "2.1e11, 0.3",
+        "*DENSITY",
+        "7850.",
+    ]
+    for shape, dimensions in shapes.items():
+        lines += [f"*BEAM SECTION, ELSET=bar{shape}, MATERIAL=steel, SECTION={shape}", dimensions, "0.1, 0.2, -1."]
+    lines += ["*BEAM GENERAL SECTION, ELSET=general, DENSITY=7850.", "3e-4, 1e-8, 0., 3e-8, 2e-8", "1., 0., 0.", "2.1e11, 8e10"]
+    lines += ["*SHELL SECTION, ELSET=plate, MATERIAL=steel, OFFSET=SPOS", "0.01", "*NORMAL", "plate, 32, 0.01, 0., 1."]
+    lines += ["3, 3, 0.3, 1., 0.1", "3, 4, 0.3, 1., 0.1"]
+    return "\n".join([*lines, "*STEP", "*END STEP", ""])
+
+
 def every_card_nastran():
     """Nastran deck in mm: a laminated plate, beams at its edge, a rod, bushings, springs, an equation, a mass, materials."""
     return EVERY_CARD.format(more="")

@@ -86,7 +86,7 @@ def test_a_surface_named_like_a_set_is_kept_beside_it(tmp_path):
 @pytest.mark.parametrize(
     "text, message",
     [
-        ("*SYSTEM\n1., 0., 0.\n", r":1: \*SYSTEM is not supported: it generates nodes or elements; export the full mesh"),
+        ("*SYSTEM\n1., 0.\n", r":1: \*SYSTEM needs the origin, or it and a point on the first axis"),
         ("*ELGEN, ELSET=all\n1, 3, 8, 1\n", r":1: \*ELGEN is not supported"),
         (
             "*SURFACE, NAME=x, COMBINE=DIFFERENCE\ntop, top\n",
@@ -135,7 +135,7 @@ def test_faces_of_wedges(tmp_path):
         ("0., 0., 0., 0., 0., 1., 90.", "0., 0., 0., 90.", "expected two points of an axis and an angle, found 4 numbers"),
         ("INSTANCE=B\nbase", "INSTANCE=C\nbase", "set 'picked' is of instance 'C', which does not exist"),
         ("A.base", "A.bass", "set 'both' refers to 'A.bass', which is not defined before it"),
-        ("*NODE\n", "*NODE, SYSTEM=C\n", "SYSTEM=C is not supported; give the nodes in rectangular coordinates"),
+        ("*NODE\n", "*NODE, SYSTEM=S\n", "SYSTEM=S is not supported; give the nodes in rectangular coordinates"),
         (
             "*ELEMENT, TYPE=C3D8, ELSET=brick\n",
             "*ELEMENT, TYPE=C3D8\n1, 1, 2, 3, 4, 5, 6, 7, 8\n",
