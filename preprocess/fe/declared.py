@@ -24,7 +24,10 @@ def declared_sections(mesh: Mesh) -> dict[str, Section]:
     for name, given in mesh.declared.sections.items():
         if "materials" in given:
             given = {**given, "materials": tuple(_material(mesh, name, each) for each in given["materials"])}
-        found[name] = _made(SECTIONS, given)
+        try:
+            found[name] = _made(SECTIONS, given)
+        except InputError as error:
+            raise InputError(*(f"{mesh.source}: sections: '{name}': {each}" for each in error.problems)) from None
     return found
 
 

@@ -8,7 +8,7 @@ shear force V_y or V_z is carried along the middle lines of the walls by the she
 whose moment about the centroid gives the shear centre e, e_y = ∫ (y q_z − z q_y) ds for V_z = 1, and whose energy the shear
 coefficient, 1/(k A) = ∫ q²/t ds for V = 1. J = Σ b t³/3 over the walls, b along middle lines; warping is free. Walls that enclose
 a cell of area A_m within the middle line carry in addition the flow q₀ that keeps it from twisting, ∮ (q + q₀) ds/t = 0, and have
-J = 4 A_m²/∮ ds/t.
+J = J_B + Σ b t³/3 with J_B = 4 A_m²/∮ ds/t; under a torque T the stress on their outside is T (J_B/(2 A_m t) + t)/J.
 
 Source: Megson, Aircraft Structures for Engineering Students, sections 17.2, 17.3 (shear of open and closed sections), 18.1, 18.2
 (torsion); Renton, Int. J. Solids Struct. 28 (1991) 1479 (shear stiffness by energy).
@@ -94,7 +94,7 @@ class OpenSection(BeamSection):
         Iz, Iy, square = float(areas @ y**2), float(areas @ z**2), y**2 + z**2
         third = float(areas @ (y * square)), float(areas @ (z * square))
         walls = [wall._replace(start=turn @ (wall.start - centre), end=turn @ (wall.end - centre)) for wall in shape.walls]
-        J = _bredt(walls)[1] if shape.closed else sum(wall.length * wall.thickness**3 for wall in walls) / 3
+        J = sum(wall.length * wall.thickness**3 for wall in walls) / 3 + (_bredt(walls)[1] if shape.closed else 0.0)
         shear_centre, (along_y, along_z) = _shear(walls, shape.closed)
         outline = (shape.outline - centre) @ turn.T
         stress = _torsion_stress(walls, outline, J, shape.closed)
@@ -113,7 +113,7 @@ def _principal_axes(places: Array, areas: Array) -> Array:
 
 
 def _bredt(walls: list[Wall]) -> tuple[float, float]:
-    """Signed area within the middle line of walls that enclose a cell, and J."""
+    """Signed area within the middle line of walls that enclose a cell, and the torsion constant of their flow."""
     area = 0.5 * sum(float(wall.start[0] * wall.end[1] - wall.start[1] * wall.end[0]) for wall in walls)
     return area, 4 * area**2 / sum(wall.length / wall.thickness for wall in walls)
 
@@ -155,7 +155,7 @@ def _torsion_stress(walls: list[Wall], outline: Array, J: float, closed: bool) -
     """τ_xy, τ_xz (m, 2) at points on the sides of walls under unit torque: t/J along the wall, zero at its free end; 1/(2 A_m t)
     around a cell, zero at its corners."""
     found = np.zeros_like(outline)
-    cell = 2 * _bredt(walls)[0] if closed else 0.0
+    area, flow = _bredt(walls) if closed else (1.0, 0.0)
     for wall in walls:
         along = wall.along / wall.length
         away = outline - wall.start
@@ -166,7 +166,7 @@ def _torsion_stress(walls: list[Wall], outline: Array, J: float, closed: bool) -
             & (place > ROUND_OFF)
             & (place < 1 + ROUND_OFF * (-1 if closed else 1))
         )
-        found[side] += along / (cell * wall.thickness) if closed else -2 * height[side, None] / J * along
+        found[side] += (flow / (2 * area * wall.thickness) - 2 * height[side, None]) / J * along
     return found
 
 

@@ -61,13 +61,21 @@ class WalledSection(OpenSection):
         if self.rectangles is not None:
             areas = floats(self.rectangles, "section: rectangles")
             if areas.ndim != 2 or areas.shape[1:] != (4,) or not (areas[:, 2:] > areas[:, :2]).all():
-                return "rectangles: give rows of y and z from, y and z to, in m"
+                return "rectangles: give rows of y and z from, y and z to, in m; the walls do not fit into the section"
+            low, high = areas[:, None, :2], areas[:, None, 2:]
+            shared = np.prod(np.maximum(np.minimum(high, high[:, 0]) - np.maximum(low, low[:, 0]), 0.0), axis=2)
+            if (shared - np.diag(np.diag(shared)) > SAME * shared.max()).any():
+                return "rectangles: two overlap; the walls do not fit into the section"
         along = rows[:, 2:4] - rows[:, :2]
         if not np.linalg.norm(along, axis=1).min() > SAME * np.ptp(rows[:, :4]):
             return "walls: one has no length; remove it"
         if np.abs(np.linalg.matrix_rank(np.vstack([along, rows[:, :2] - rows[0, :2]]), tol=SAME * np.ptp(rows[:, :4]))) < 2:
             return "walls: they are in one line; use RectangularSection"
         ends, nodes = self._joints()
+        for k, (a, b) in enumerate(ends):
+            for c, d in ends[:k]:
+                if not {a, b} & {c, d} and _meet(nodes[[a, b]], nodes[[c, d]]):
+                    return "walls: two cross or touch; let walls meet at their ends"
         reached = {0}
         for _ in nodes:
             reached |= {node for pair in ends if reached & set(pair) for node in pair}
@@ -99,6 +107,22 @@ class WalledSection(OpenSection):
         ]
         areas = None if self.rectangles is None else np.asarray(self.rectangles, dtype=float).reshape(-1, 2, 2)
         return Shape(areas, walls, outline[::-1], closed)
+
+
+def _meet(first: Array, second: Array) -> bool:
+    """Whether two segments (2, 2) have a common point."""
+    (a, b), (c, d) = first, second
+
+    def side(p: Array, q: Array, r: Array) -> float:
+        u, v = q - p, r - p
+        return float(u[0] * v[1] - u[1] * v[0])
+
+    size = SAME * float(np.ptp(np.vstack([first, second])) ** 2)
+    apart = (side(a, b, c), side(a, b, d)), (side(c, d, a), side(c, d, b))
+    if any(min(pair) > size or max(pair) < -size for pair in apart):
+        return False
+    low, high = np.minimum(a, b), np.maximum(a, b)
+    return bool((np.maximum(c, d) >= low).all() and (np.minimum(c, d) <= high).all())
 
 
 def _around(ends: list[tuple[int, int]], nodes: Array) -> Iterator[Side]:

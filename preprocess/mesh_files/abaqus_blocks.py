@@ -39,20 +39,27 @@ SKIN_TYPES = {
     "SFM3D8": ("quad8", 8),
 }
 
-# Trusses, beams and shells; those with reduced integration are read as the others. Beams name their middle node before the end.
+# Trusses, beams and shells; those of other formulations (R, H, five degrees of freedom) are read as the others. Beams name their
+# middle node before the end.
 STRUCTURAL_TYPES = {
     "T3D2": ("truss", 2),
     "B31": ("line", 2),
     "B31R": ("line", 2),
+    "B31H": ("line", 2),
     "B32": ("line3", 3),
     "B32R": ("line3", 3),
+    "B32H": ("line3", 3),
     "S3": ("triangle", 3),
     "S3R": ("triangle", 3),
+    "STRI3": ("triangle", 3),
     "S4": ("quad", 4),
     "S4R": ("quad", 4),
+    "S4R5": ("quad", 4),
     "S6": ("triangle6", 6),
     "S8": ("quad8", 8),
     "S8R": ("quad8", 8),
+    "S8R5": ("quad8", 8),
+    "STRI65": ("triangle6", 6),
 }
 
 # Elements that become connections and masses, and those that are noted.

@@ -177,6 +177,10 @@ class Sections:
             own = [normals[n, node] for node in nodes if (n, node) in normals]
             along = x[nodes[-1]] - x[nodes[0]]
             axis = np.array(given.turned(_first_of(given)))
+            if n in reading.beside and reading.beside[n] not in x:
+                raise error_at(
+                    given.line, f"element {n}: the node {reading.beside[n]} beside it does not exist; complete the nodes"
+                )
             if n in reading.beside:
                 axis = x[reading.beside[n]] - x[nodes[0]]
             elif own:
@@ -328,7 +332,10 @@ def _beam(given: Given, of_abaqus: bool) -> dict[str, Any]:
             "CIRC": "one number is a radius or a diameter; give two diameters",
             "GENERAL": "I12 is not supported; turn the axes",
         }
-        raise error_at(given.line, f"*{given.keyword}, SECTION={shape}: {why.get(key, 'walls without thickness; correct them')}")
+        raise error_at(
+            given.line,
+            f"*{given.keyword}, SECTION={shape}: {why.get(key, 'walls without thickness, or that do not fit')}",
+        )
     if len(given.rows) <= lines and given.turn is not None:
         raise error_at(given.line, f"*{given.keyword}: give its first axis, because instance '{given.instance}' is turned")
     offsets = [real(given.line, given.options.get(f"OFFSET{k + 1}", "0")) for k in range(2)]
@@ -348,7 +355,7 @@ def _first_of(given: Given) -> list[float]:
     """First axis, behind the lines of the dimensions."""
     lines = _segments(given) if given.options.get("SECTION", "").upper() == "ARBITRARY" else 1
     axis = reals(*given.rows[lines]) if len(given.rows) > lines else []
-    return [*axis, 0.0, 0.0][:3] if any(axis) else DEFAULT_AXIS
+    return [*axis, 0.0, 0.0][:3] if axis else DEFAULT_AXIS
 
 
 def _segments(given: Given) -> int:
@@ -423,8 +430,10 @@ def _l(d: list[float]) -> dict[str, Any]:
     return {**angle(height=a, width=b, upright=first, flat=second), "line": "origin", "offset": [-0.5 * second, -0.5 * first]}
 
 
-def _hexagon(d: list[float]) -> dict[str, Any]:
+def _hexagon(d: list[float]) -> dict[str, Any] | None:
     """Radius of the corners, and the thickness."""
+    if not 0 < 2 * d[1] / math.sqrt(3) < d[0]:
+        return None
     radius, t = d[0] - d[1] / math.sqrt(3), d[1]
     corners = [(radius * math.cos(k * math.pi / 3), radius * math.sin(k * math.pi / 3)) for k in range(7)]
     return {"kind": "walled", "walls": [[*p, *q, t] for p, q in pairwise(corners)]}

@@ -15,6 +15,7 @@ from preprocess.mesh_files.nastran_shapes import OPEN, SHAPES, Section
 
 ROUNDED, SHEAR = 1e-6, 5 / 6  # of 12I/T³, and TS/T of a plate
 FITS = 0.01  # of G to E and ν
+MAY_VANISH = ("TUBE",)  # of which a dimension may be zero
 STATIONS = ("YES", "YESA", "NO")  # whether a station of PBEAM has stress
 
 
@@ -166,6 +167,9 @@ def _shaped(card: Card) -> Property:
     stations = _stations(card, count) if beam else [(0.0, _dimensions(card, 8, count))]
     if not beam and any(text_field(card, k) for k in range(9 + count, len(card.fields))):
         raise _refused(card, f"section {shape} has {count} dimensions; remove the others")
+    wrong = [f"DIM{k}" for k, d in enumerate(stations[0][1], 1) if d < 0 or (d == 0 and shape not in MAY_VANISH)]
+    if wrong:
+        raise _refused(card, f"section {shape}: {wrong[0]} is not positive; give all {count} dimensions")
     section, end = make(stations[0][1]), make(_end_of(card, stations))
     changed = {key: end[key] for key in end if end[key] != section.get(key)}
     if changed and (section["kind"] in OPEN or end["kind"] != section["kind"]):

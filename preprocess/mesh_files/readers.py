@@ -52,6 +52,8 @@ def raw_mesh(path: Path, structural: bool = False) -> RawMesh:
         raise InputError(f"{path}: the file is empty; expected {EXPECTED[path.suffix.lower()]} at byte 0")
     try:
         return reader(path, structural)
+    except InputError as error:
+        raise InputError(*(each if str(path) in each else f"{path}: {each}" for each in error.problems)) from error
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     except (ValueError, LookupError, TypeError, ArithmeticError, MemoryError) as error:

@@ -103,7 +103,7 @@ def test_other_sections_written_as_walls():
     for k in range(6):
         np.testing.assert_allclose(found[k], wanted[k], rtol=1e-9)
     np.testing.assert_allclose(found.shear_centre, 0.0, atol=1e-12)
-    flow = 1 / (2 * 0.057 * 0.037 * 0.003)
+    flow = np.linalg.norm(wanted.torsion, axis=1).max()
     assert sorted(np.linalg.norm(found.torsion, axis=1).round(6)) == pytest.approx([0.0] * 4 + [flow] * 4, rel=1e-6)
     assert len(found.outline) == 8
 
@@ -115,6 +115,16 @@ def test_the_shear_area_of_a_square_tube_is_that_of_cowper():
     walls, rows = unequal_box()
     y, z = pp.WalledSection(walls, rectangles=rows, orientation=UP).data(NU).outline.T
     assert 0.5 * np.sum(y * np.roll(z, -1) - z * np.roll(y, -1)) == pytest.approx(H * B, rel=1e-9)
+
+
+def test_a_cell_whose_wall_vanishes_is_open():
+    """A box with one wall of a nanometre has the bending, the shear centre and J of the channel."""
+    walls, rows = unequal_box(0.05, 0.025, (0.003, 0.003, 0.003, 1e-9))
+    found = pp.WalledSection(walls, rectangles=rows, orientation=UP).data(NU)
+    wanted = pp.ChannelSection(0.05, 0.025, 0.003, 0.003, orientation=UP).data(NU)
+    for k in (0, 1, 2, 3, 4, 5):
+        assert found[k] == pytest.approx(wanted[k], rel=0.02)
+    np.testing.assert_allclose(found.shear_centre, wanted.shear_centre, atol=2e-4)
 
 
 def test_a_tube_of_many_walls_is_round():
@@ -136,9 +146,18 @@ def test_a_tube_of_many_walls_is_round():
         ([(0, 0, 1, 0, 0.1), (1, 0, 1, 0, 0.1)], "one has no length"),
         ([(0, 0, 1, 0, 0.1), (1, 0, 2, 0, 0.1)], "they are in one line; use RectangularSection"),
         ([(0, 0, 1, 0, 0.1), (2, 0, 2, 1, 0.1)], "they must hang together"),
+        ([(0, 0, 2, 0, 0.1), (2, 0, 1, 1, 0.1), (1, 1, 1, -1, 0.1)], "two cross or touch"),
+        ([(0, 0, 2, 0, 0.1), (2, 0, 1, 1, 0.1), (1, 1, 1, 0, 0.1)], "two cross or touch"),
         ([(0, 0, 1, 0, 0.1), (1, 0, 1, 1, 0.1), (1, 1, 0, 0, 0.1), (0, 0, -1, 0, 0.1)], "one cell without branches"),
     ],
 )
 def test_bad_walls_are_named(walls, message):
     with pytest.raises(InputError, match=message):
         pp.WalledSection(walls, orientation=UP)
+
+
+@pytest.mark.parametrize("t", [(0.035, 0.035, 0.002, 0.002), (0.002, 0.002, 0.03, 0.02)])
+def test_walls_that_do_not_fit_are_named(t):
+    walls, rows = unequal_box(t=t)
+    with pytest.raises(InputError, match="the walls do not fit into the section"):
+        pp.WalledSection(walls, rectangles=rows, orientation=UP)

@@ -136,6 +136,7 @@ def test_circles_of_parts_have_a_radius(tmp_path):
             "SECTION=ARBITRARY\n5, 0.02, 0., 0., 0., 0.002",
             "SECTION=ARBITRARY: '5' segments; give two or more, and a line of each",
         ),
+        ("SECTION=HEX\n0.02, 0.018", "SECTION=HEX: walls without thickness, or that do not fit"),
         ("SECTION=RECT\n-0.03, 0.02", "SECTION=RECT: dimension -0.03; give dimensions that are not negative"),
         ("SECTION=BOX\n0.03, 0.02, 0.002, 0.002, 0., 0.002", "SECTION=BOX: walls without thickness"),
     ],
@@ -151,6 +152,8 @@ def test_twisted_normals_and_bad_constants_are_named(tmp_path):
         read(tmp_path, BARS + section + "*NORMAL\n1, 1, 0, 0, 1\n1, 2, 0, 1, 0\n")
     with pytest.raises(InputError, match="needs a MATERIAL, or E and G above E/3 in its third line"):
         read(tmp_path, BARS + "*BEAM GENERAL SECTION, ELSET=bars\n3e-4, 1e-8, 0., 3e-8, 2e-8\n0., 0., 1.\n")
+    with pytest.raises(InputError, match="element 1: the node 77 beside it does not exist"):
+        read(tmp_path, BARS.replace("1, 1, 2\n", "1, 1, 2, 77\n") + section)
     plate = NODES + "*ELEMENT, TYPE=S3, ELSET=p\n1, 1, 2, 3\n" + MATERIAL + "*SHELL SECTION, ELSET=p, MATERIAL=steel\n0.01\n"
     with pytest.raises(InputError, match="normals: of element 1 at node 1: is far from its surface"):
         pp.assemble(read(tmp_path, plate + "*NORMAL\np, 1, 1., 0., 0.\n")).K.sum()

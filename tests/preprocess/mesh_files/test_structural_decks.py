@@ -168,6 +168,7 @@ def test_sections_of_bars(tmp_path, card, properties):
         ("PSHELL,7,1,2.0,1,,1", "PSHELL,7,1,2.0", "PSHELL 7: only plates of one material"),
         ("PSHELL,7,1,2.0,1,,1", "PSHELL,7,1,2.0,1,,1,,-0.1", "PSHELL 7: NSM = -0.1; give a mass that is not negative"),
         ("BAR\n", "CROSS\n", "PBARL 8: section CROSS is not supported; use ROD, TUBE, TUBE2, BAR, BOX, BOX1, I, I1, H, T"),
+        (",8.0,12.0", ",8.0", "PBARL 8: section BAR: DIM2 is not positive; give all 2 dimensions"),
         (",8.0,12.0", ",8.0,12.0,,3.0", "PBARL 8: section BAR has 2 dimensions; remove the others"),
         ("PBARL,8,1,,BAR\n,8.0,12.0", "PBEAML,8,1,,T\n,8.,12.,1.,2.,,YES,1.0,4.\n", "PBEAML 8: tapered section T is not"),
         (
