@@ -1,12 +1,14 @@
 """Linear constraints ``u = T z``: dependent degrees of freedom as combinations of the others.
 
-Every connection gives rows ``u_d = C u``. With A the identity but for these rows, T = A Aᴬ… until no row depends on a dependent
-degree of freedom: chains of connections are resolved. z has the same length as u; its dependent entries are unused and zero.
+Every connection gives rows ``u_d = C u``; single equations are solved for each other by elimination. With A the identity but for
+these rows, T = A Aᴬ… until no row depends on a dependent degree of freedom: chains of connections are resolved. z has the same
+length as u; its dependent entries are unused and zero.
 """
 
 from __future__ import annotations
 
 import functools
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
@@ -22,6 +24,7 @@ Indices = NDArray[np.int64]
 
 Columns = TypeVar("Columns", Array, sp.csr_matrix)  # dense or sparse
 
+ROUND_OFF, SMALL = 1e-12, 1e-6  # factors of an equation that are none, and those for which it is not solved
 LONGEST = 100  # chain of connections that depend on each other
 RIGID = 1e-8  # relative residual of rigid motions in an equation
 
@@ -79,6 +82,7 @@ def constraints_of(rows: Sequence[Dependence], R: Array, *, held: bool = False) 
     """
     if not rows:
         return UNCONSTRAINED
+    rows = _solved(rows)
     _check_distinct(rows)
     dependent = np.concatenate([each.dofs for each in rows])
     C = sp.vstack([each.C for each in rows], format="csr")
@@ -98,6 +102,50 @@ def constraints_of(rows: Sequence[Dependence], R: Array, *, held: bool = False) 
         T = (T @ A).tocsr()
     stuck = [each.name for each in rows if T[each.dofs][:, dependent].nnz]
     raise InputError(f"connections: {', '.join(stuck)} depend on themselves; every dependent node must follow others")
+
+
+def _solved(rows: Sequence[Dependence]) -> Sequence[Dependence]:
+    """The rows, single equations solved for degrees of freedom that no other one moves: those of the first terms where possible.
+
+    Each equation is reduced by those before it, and they by it; one that follows from the others is left out.
+    """
+    single = [each for each in rows if len(each.dofs) == 1]
+    taken = {int(dof) for each in rows if len(each.dofs) > 1 for dof in each.dofs}
+    solved: dict[int, tuple[str, dict[int, float]]] = {}  # dependent: name, the others
+    users: dict[int, set[int]] = defaultdict(set)  # degree of freedom: dependent ones that it moves
+    for each in single:
+        C, first = each.C.tocoo(), int(each.dofs[0])
+        row = {first: 1.0}
+        for dof, factor in zip(C.coords[1].tolist(), C.data.tolist()):
+            row[dof] = row.get(dof, 0.0) - factor
+        size = max(map(abs, row.values()))
+        for dof in [dof for dof in row if dof in solved]:
+            factor = row.pop(dof)
+            for other, share in solved[dof][1].items():
+                row[other] = row.get(other, 0.0) + factor * share
+        row = {dof: factor for dof, factor in row.items() if abs(factor) > ROUND_OFF * size}
+        if not row:
+            continue
+        free = [dof for dof in row if dof not in taken]
+        if not free:
+            raise InputError(f"connections: {each.name}: all its degrees of freedom follow other connections; remove it")
+        pivot = first if first in free and abs(row[first]) > SMALL * size else max(free, key=lambda dof: abs(row[dof]))
+        head = row.pop(pivot)
+        own = {dof: -factor / head for dof, factor in row.items()}
+        for user in users.pop(pivot, set()):
+            factor = solved[user][1].pop(pivot)
+            for dof, value in own.items():
+                solved[user][1][dof] = solved[user][1].get(dof, 0.0) + factor * value
+                users[dof].add(user)
+        solved[pivot] = each.name, own
+        for dof in own:
+            users[dof].add(pivot)
+    shape = 1, rows[0].C.shape[1]
+    found = [
+        Dependence(name, np.array([dof]), sp.csr_matrix((list(own.values()), ([0] * len(own), list(own))), shape=shape))
+        for dof, (name, own) in solved.items()
+    ]
+    return [*(each for each in rows if len(each.dofs) > 1), *found]
 
 
 def _check_distinct(rows: Sequence[Dependence]) -> None:

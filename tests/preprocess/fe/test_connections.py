@@ -1,5 +1,7 @@
 """Spiders and equations: forces and motions against closed forms, tied parts against the merged mesh."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -243,9 +245,12 @@ def test_bad_connections_are_named(connections, message):
 def test_connections_that_depend_on_each_other_are_refused():
     line = np.flatnonzero((BAR.nodes[:, 1:] == 0.0).all(axis=1)).tolist()
     a, b = line[:2]
-    ring = {"a": pp.Equation([(a, 1, 1.0), (b, 1, -1.0)]), "b": pp.Equation([(b, 1, 1.0), (a, 1, -1.0)])}
+    numbers, sets = [int(BAR.node_ids[k]) for k in (a, b)], {**BAR.node_sets, "one": np.array([a]), "other": np.array([b])}
+    ring = {"a": pp.RigidSpider("one", reference=numbers[1]), "b": pp.RigidSpider("other", reference=numbers[0])}
     with pytest.raises(InputError, match="a, b depend on themselves"):
-        pp.assemble(BAR, STEEL, connections=ring)
+        pp.assemble(replace(BAR, node_sets=sets), STEEL, connections=ring)
+    first, second = (pp.Equation([(m, 1, 1.0), (n, 1, -1.0)]) for m, n in (numbers, numbers[::-1]))
+    assert pp.assemble(BAR, STEEL, connections={"a": first, "b": second}).constraints.dependent.size == 1  # the same equation
 
 
 def test_a_rigid_interface_on_nodes_of_a_spider_is_refused():
@@ -311,3 +316,40 @@ def test_dampers_dissipate_the_power_of_their_speed():
     apart = np.diff(body.surface.nodes[places], axis=0)[0]
     speed = apart / np.linalg.norm(apart) @ np.diff(body.surface.phi[places] @ rates, axis=0)[0]
     assert rates @ body.D_ff @ rates == pytest.approx(70.0 * speed**2, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_equations_that_share_degrees_of_freedom(seed):
+    """Random equations between a few degrees of freedom, some of which follow from others: all of them hold, in any order."""
+    random = np.random.default_rng(seed)
+    mesh = pp.box_mesh((0.3, 0.1, 0.1), (3, 1, 1))
+    dofs = [(int(mesh.node_ids[n]), int(c)) for n, c in zip(random.choice(16, 5, replace=False), random.integers(1, 4, 5))]
+    A = random.uniform(-1, 1, (3, 5)) * (random.random((3, 5)) < 0.8)
+    A = np.vstack([A, random.uniform(-1, 1, (1, 3)) @ A])[random.permutation(4)]
+    rows = [[(*dof, float(a)) for dof, a in zip(dofs, row) if a] for row in A]
+    fe = pp.assemble(mesh, STEEL, connections={f"{k}": pp.Equation(row) for k, row in enumerate(rows)}, held=True)
+    assert fe.constraints.dependent.size == np.linalg.matrix_rank(A)
+    u = fe.constraints.motion(random.uniform(-1, 1, (fe.freedoms.size, 2)))
+    place = {number: k for k, number in enumerate(mesh.node_ids.tolist())}
+    own = np.array([3 * place[number] + c - 1 for number, c in dofs])
+    np.testing.assert_allclose(A @ u[own], 0.0, atol=1e-9)
+    T = fe.constraints.T
+    assert abs(T @ T - T).max() < 1e-9  # a projection
+
+
+def test_an_equation_gives_way_to_a_spider():
+    """The first term follows the spider: the equation is solved for another."""
+    mesh = pp.box_mesh((0.3, 0.1, 0.1), (3, 1, 1))
+    a, b = (int(mesh.node_ids[mesh.node_sets[name][0]]) for name in ("x1", "x0"))
+    joints = {"end": pp.RigidSpider("x1"), "clip": pp.Equation([(a, 2, 1.0), (b, 2, -1.0)])}
+    fe = pp.assemble(mesh, STEEL, connections=joints, held=True)
+    u = fe.constraints.motion(np.random.default_rng(1).uniform(-1, 1, (fe.freedoms.size, 1)))
+    rows = [int(np.flatnonzero(fe.node_ids == n)[0]) for n in (a, b)]
+    assert u[3 * rows[0] + 1] == pytest.approx(u[3 * rows[1] + 1], abs=1e-12)
+    with pytest.raises(InputError, match="clip: all its degrees of freedom follow other connections; remove it"):
+        pp.assemble(
+            mesh,
+            STEEL,
+            connections={"both": pp.RigidSpider("x1"), "other": pp.RigidSpider("x0"), "clip": joints["clip"]},
+            held=True,
+        )
