@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.linalg
 from mesh_decks import every_end_nastran
 from scipy.spatial.transform import Rotation
 
@@ -302,3 +303,17 @@ def test_every_end_in_one_deck(tmp_path):
     np.testing.assert_allclose(fe.constraints.motion(R), R, atol=1e-9)
     assert np.abs(fe.constraints.loads(fe.K @ R)).max() < 1e-8 * np.abs(fe.K.data).max()
     assert set(mesh.element_sets) >= {"property 11", "property 11 (2)", "property 12", "property 13", "CONROD 35"}
+
+
+def test_six_equations_along_turned_axes_merge_two_grids(tmp_path):
+    """Two grids at one place with equal displacements along the axes of their CD are one grid."""
+    bars = "CBAR,1,8,{},2,0.,0.,1.,BGG\n" + RING.replace("0.,0.,1.", "0.,0.,1.,BGG")
+    equations = "".join(f"MPC,3,11,{c},1.,1,{c},-1.\n" for c in range(1, 7))
+    two = grids({1: 5, 2: 5}) + "GRID,11,,0.,0.,0.,5\n" + TURNED + bars.format(11) + SECTION + equations
+    one = pp.assemble(read(tmp_path, grids({1: 5, 2: 5}) + TURNED + bars.format(1) + SECTION))
+    fe = pp.assemble(read(tmp_path, two, "MPC = 3\n"))
+    K, M = (fe.constraints.matrix(A).toarray() for A in (fe.K, fe.M))
+    free = np.setdiff1d(np.arange(len(K)), fe.constraints.dependent)
+    found = scipy.linalg.eigh(K[np.ix_(free, free)], M[np.ix_(free, free)], eigvals_only=True)[6:]
+    wanted = scipy.linalg.eigh(one.K.toarray(), one.M.toarray(), eigvals_only=True)[6:]
+    np.testing.assert_allclose(found, wanted, rtol=1e-9)
