@@ -108,7 +108,8 @@ def read_nastran(path: Path, structural: bool = False) -> RawMesh:
     groups = {name: _unique(members) for name, members in both.items()}
     groups |= {name: _unique(members) for name, (members, _, _) in beams_and_shells.items()}
     declared = _with_weights(bulk.structures.declared(solids), raw) if structural else Declared()
-    return replace(raw, element_sets={**raw.element_sets, **groups}, notices=tuple(bulk.notices), declared=declared)
+    notices = tuple(dict.fromkeys([*bulk.structures.notices, *bulk.notices]))
+    return replace(raw, element_sets={**raw.element_sets, **groups}, notices=notices, declared=declared)
 
 
 def _structural_cells(path: Path, found: Structures, node_ids: Indices) -> list[Cells]:
@@ -195,7 +196,7 @@ def _bulk(path: Path, structural: bool) -> Bulk:
         bulk.node_sets |= {each["where"]: each["nodes"] for each in bulk.structures.spiders}
         bulk.structures.mass_factor = _mass_factor(cards, before)
         bulk.structures.select_equations(selected_equations(path, before))
-        bulk.notices = [notice for notice in bulk.notices if not notice.startswith("RBE")] + bulk.structures.notices
+        bulk.notices = [notice for notice in bulk.notices if not notice.startswith("RBE")]
         _require_nodes(path, bulk)
     bulk.notices += [f"{n} {name} omitted: {_remedy(name)}" for name, n in sorted(left.items())]
     return bulk

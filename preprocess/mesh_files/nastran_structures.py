@@ -34,6 +34,7 @@ SHELLS = {
 BEAMS = ("general", "circular", "tubular", "rectangular", "box", "i", *OPEN)
 DEFAULTS = {"CBAR": "BAROR", "CBEAM": "BEAMOR"}
 TURNS = set("456")
+SHOWN = 3
 Array = NDArray[np.float64]
 Released = tuple[str, str]
 
@@ -170,12 +171,18 @@ class Structures:
             flags[number] = [_pins(card, k) for k in (8, 9)]
             for end, node in enumerate((integer_field(card, 2), integer_field(card, 3))):
                 at[node].append((number, end))
-        others = self._turned_by_others()
+        others, left = self._turned_by_others(), list[str]()
         for node, ends in at.items():
             partly = [(number, end) for number, end in ends if not set(flags[number][end]) >= TURNS]
             if node not in others and len(partly) <= 1:
                 number, end = (partly or ends)[0]
+                left += [f"of bar {number} at node {node}"] if TURNS & set(flags[number][end]) else []
                 flags[number][end] = "".join(sorted(set(flags[number][end]) - TURNS))
+        if left:
+            some = ", ".join(left[:SHOWN]) + (", …" if len(left) > SHOWN else "")
+            self.notices.append(
+                f"{len(left)} pin(s) left out: {some}: nothing else turns them, so that they carry no moment; an interface would"
+            )
         return {number: (first, second) for number, (first, second) in flags.items()}
 
     def _turned_by_others(self) -> set[int]:
