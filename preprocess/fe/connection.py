@@ -55,11 +55,11 @@ class Connection(ABC):
         """Dependent degrees of freedom and their factors; None if there are none. Raises InputError."""
         return None
 
-    def stiffness_matrix(self, name: str, nodes: Nodes) -> sp.csr_matrix | None:
+    def stiffness_matrix(self, name: str, nodes: Nodes) -> sp.coo_matrix | None:
         """Stiffness (size, size) that it adds; None if it adds none. Raises InputError."""
         return None
 
-    def damping_matrix(self, name: str, nodes: Nodes) -> sp.csr_matrix | None:
+    def damping_matrix(self, name: str, nodes: Nodes) -> sp.coo_matrix | None:
         """Viscous damping (size, size) that it adds; None if it adds none. Raises InputError."""
         return None
 

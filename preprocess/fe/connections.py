@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -51,14 +51,22 @@ def connected(nodes: Nodes, connections: Mapping[str, Connection]) -> Connected:
     arms = _of_each(connections, lambda name, each: each.arms(name, nodes))
     springs = _of_each(connections, lambda name, each: each.stiffness_matrix(name, nodes))
     dampers = _of_each(connections, lambda name, each: each.damping_matrix(name, nodes))
-    none = sp.csr_matrix((nodes.freedoms.size, nodes.freedoms.size))
     return Connected(
         nodes,
         tuple(each for each in rows.values() if each is not None),
-        sum((K for K in springs.values() if K is not None), none),
-        sum((D for D in dampers.values() if D is not None), none),
+        _sum(springs.values(), nodes.freedoms.size),
+        _sum(dampers.values(), nodes.freedoms.size),
         {name: each for name, each in arms.items() if each is not None},
     )
+
+
+def _sum(matrices: Iterable[sp.coo_matrix | None], size: int) -> sp.csr_matrix:
+    """Sum of the matrices (size, size) that there are."""
+    parts = [each for each in matrices if each is not None and each.nnz]
+    if not parts:
+        return sp.csr_matrix((size, size))
+    rows, columns, values = (np.concatenate(each) for each in zip(*((*part.coords, part.data) for part in parts)))
+    return sp.csr_matrix((values, (rows, columns)), shape=(size, size))
 
 
 def _with_centres(nodes: Nodes, connections: Mapping[str, Connection]) -> Nodes:

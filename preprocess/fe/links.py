@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from flexmbs.errors import InputError, shown
-from flexmbs.flexible_body.parts import IntArray
+from flexmbs.flexible_body.parts import FloatArray, IntArray
 from preprocess.fe.connection import NO_NODES, Connection, Nodes, one_node, row_of
 from preprocess.fe.constraints import Dependence
 from preprocess.fe.mass_points import spread
@@ -119,13 +119,13 @@ class Bushing(Connection):
     def rotating(self, name: str, nodes: Nodes) -> IntArray:
         return np.array(self._ends(nodes))
 
-    def stiffness_matrix(self, name: str, nodes: Nodes) -> sp.csr_matrix:
+    def stiffness_matrix(self, name: str, nodes: Nodes) -> sp.coo_matrix:
         return self._matrix(nodes, self.translation, self.rotation)
 
-    def damping_matrix(self, name: str, nodes: Nodes) -> sp.csr_matrix:
+    def damping_matrix(self, name: str, nodes: Nodes) -> sp.coo_matrix:
         return self._matrix(nodes, self.translation_damping, self.rotation_damping)
 
-    def _matrix(self, nodes: Nodes, translation: ArrayLike, rotation: ArrayLike) -> sp.csr_matrix:
+    def _matrix(self, nodes: Nodes, translation: ArrayLike, rotation: ArrayLike) -> sp.coo_matrix:
         """Bᵀ diag(k) B (size, size) with the relative motion B of the ends at the place of the springs."""
         a, b = self._ends(nodes)
         if a == b:
@@ -135,9 +135,8 @@ class Bushing(Connection):
         arms = float(self.at) * apart, (float(self.at) - 1.0) * apart
         first, second = (np.vstack([rigid_motion(arm[None])[0], np.eye(6)[3:]]) for arm in arms)
         relative = np.kron(np.eye(2), axes.T) @ np.hstack([-first, second])
-        B = spread(relative, nodes.freedoms.six(np.array([a, b])).ravel(), nodes.freedoms.size)
         k = np.concatenate([vector(translation, "translation"), vector(rotation, "rotation")])
-        return sp.csr_matrix(B.T @ sp.diags(k) @ B)
+        return _block(relative.T @ (k[:, None] * relative), nodes.freedoms.six(np.array([a, b])).ravel(), nodes)
 
     def _ends(self, nodes: Nodes) -> tuple[int, int]:
         return one_node(nodes, self.first, "first"), one_node(nodes, self.second, "second")
@@ -180,16 +179,14 @@ class Spring(Connection):
     def rotating(self, name: str, nodes: Nodes) -> IntArray:
         return NO_NODES
 
-    def stiffness_matrix(self, name: str, nodes: Nodes) -> sp.csr_matrix:
-        B = self._stretch(nodes)
-        return sp.csr_matrix(float(self.stiffness) * B.T @ B)
+    def stiffness_matrix(self, name: str, nodes: Nodes) -> sp.coo_matrix:
+        return self._matrix(nodes, float(self.stiffness))
 
-    def damping_matrix(self, name: str, nodes: Nodes) -> sp.csr_matrix:
-        B = self._stretch(nodes)
-        return sp.csr_matrix(float(self.damping) * B.T @ B)
+    def damping_matrix(self, name: str, nodes: Nodes) -> sp.coo_matrix:
+        return self._matrix(nodes, float(self.damping))
 
-    def _stretch(self, nodes: Nodes) -> sp.csr_matrix:
-        """(1, size): elongation by the degrees of freedom."""
+    def _matrix(self, nodes: Nodes, k: float) -> sp.coo_matrix:
+        """k b bᵀ (size, size) of the elongation b·u."""
         a, b = one_node(nodes, self.first, "first"), one_node(nodes, self.second, "second")
         apart = nodes.positions[b] - nodes.positions[a]
         size = float(np.linalg.norm(apart))
@@ -199,8 +196,15 @@ class Spring(Connection):
         along = along / np.linalg.norm(along)
         if np.linalg.norm(np.cross(along, apart)) > ALONG * size:
             raise InputError("direction: is across the line between its nodes, so that it turns the part; use a Bushing")
-        dofs = np.concatenate([3 * a + np.arange(3), 3 * b + np.arange(3)])
-        return spread(np.concatenate([-along, along])[None], dofs, nodes.freedoms.size)
+        stretch = np.concatenate([-along, along])
+        return _block(k * np.outer(stretch, stretch), np.concatenate([3 * a + np.arange(3), 3 * b + np.arange(3)]), nodes)
+
+
+def _block(K: FloatArray, dofs: IntArray, nodes: Nodes) -> sp.coo_matrix:
+    """A block of some degrees of freedom (size, size)."""
+    rows, columns = np.nonzero(K)
+    size = nodes.freedoms.size
+    return sp.coo_matrix((K[rows, columns], (dofs[rows], dofs[columns])), shape=(size, size))
 
 
 def _dof_of(nodes: Nodes, row: int, component: int) -> int:
