@@ -55,8 +55,8 @@ class BeamSection(Section):
 
     orientation (3,): direction of the local y axis in mesh axes; it need not be perpendicular to the beam; or rows (n, 4) of the
     number of an element and its direction.
-    offset (2,): y and z of the centroid from the line between the nodes [m]; with line="shear-centre" of the shear centre, with
-    line="origin" of the place from which the walls of an open section are given.
+    offset (2,): y and z of the centroid from the line between the nodes, or of what ``line`` names [m].
+    line: "centroid", "shear-centre", or "origin", the place from which the walls of an open section are given.
     end: dimensions at the second end of each element where they differ, such as {"height": 0.01}; between they are linear.
     turn: angle of the section in these axes, from y to z [degrees].  added_mass: on the line of the centroids [kg/m].
     ends (2, 3): vectors in mesh axes from both nodes to the line from which the offset counts, rigid arms [m]; or rows (n, 7).

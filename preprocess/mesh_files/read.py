@@ -34,8 +34,9 @@ def read_mesh(
 
     unit: length unit of the file, "m", "cm", "mm" or "in"; fix: "orientation" reorders inverted elements.
     structural: read trusses, beams and shells (lines, triangles, quadrilaterals of Gmsh, MED and VTU; S3, S4, S6, S8, B31, B32,
-    T3D2; CTRIA3, CQUAD4, CTRIA6, CQUAD8, CBAR, CBEAM, CROD) as elements instead of named edges and faces, with the sections,
-    materials, connections and masses of Abaqus, CalculiX and Nastran files, for `assemble`; their forces are in N, times in s.
+    T3D2; CTRIA3, CQUAD4, CTRIA6, CQUAD8, CBAR, CBEAM, CROD, CTUBE, CONROD) as elements instead of named edges and faces, with the
+    sections, materials, connections and masses of Abaqus, CalculiX and Nastran files, for `assemble`; their forces are in N,
+    times in s.
     separate: accept parts that do not share nodes, for connections between them.
     Node sets, named surfaces (their nodes) and physical groups become node sets; nodes without an element are omitted.
     Raises InputError for an unreadable file or an invalid mesh.
