@@ -6,6 +6,7 @@ and z = x × y. I_z = ∫ y² dA belongs to bending along y.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, fields, replace
@@ -79,7 +80,7 @@ class BeamSection(Section):
     tapers: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.orientation is not None and not np.linalg.norm(self._rows("orientation", 3)[:, -3:], axis=1).min() > 0:
+        if self.orientation is not None and not np.linalg.norm(self._rows("orientation", (3,))[:, -3:], axis=1).min() > 0:
             raise InputError("section: orientation: has zero length; give the direction of the local y axis")
         if floats(self.offset, "section: offset").shape != (2,):
             raise InputError(f"section: offset: {shown(self.offset)}; give y and z in m")
@@ -89,8 +90,8 @@ class BeamSection(Section):
             raise InputError(f"section: turn: {self.turn!r}; give an angle in degrees")
         if not 0 <= number(self.added_mass, "section: added_mass") < np.inf:
             raise InputError(f"section: added_mass: {self.added_mass!r}; give kg/m that are not negative")
-        if self.ends is not None and np.shape(self.ends) != (2, 3):
-            self._rows("ends", 6)
+        if self.ends is not None:
+            self._rows("ends", (2, 3))
         wrong = [each for each in self.released if set(each) - set("123456")]
         if wrong:
             raise InputError(f"section: released: {wrong[0]!r}; give digits from 1 to 6 for each end")
@@ -113,20 +114,21 @@ class BeamSection(Section):
         except InputError as error:
             raise InputError(*(problem.replace("section:", "section: end:", 1) for problem in error.problems)) from None
 
-    def _rows(self, name: str, width: int) -> Array:
-        """One direction as a row (1, width), or rows (n, width + 1) of element numbers and values. Raises InputError."""
-        rows = np.atleast_2d(floats(getattr(self, name), f"section: {name}"))
-        if rows.shape != (1, width) and (rows.ndim != 2 or rows.shape[1:] != (width + 1,) or not len(rows)):
+    def _rows(self, name: str, shape: tuple[int, ...]) -> Array:
+        """Values of one shape, or rows of element numbers and these, as rows. Raises InputError."""
+        given, width = floats(getattr(self, name), f"section: {name}"), math.prod(shape)
+        if given.shape != shape and (given.ndim != 2 or given.shape[1:] != (width + 1,) or not len(given)):
             raise InputError(
                 f"section: {name}: {shown(getattr(self, name))}; give {width} numbers, or rows of a number and these"
             )
-        return np.asarray(rows)
+        return given.reshape(1, -1) if given.shape == shape else given
 
     def of_elements(self, name: str, numbers: NDArray[np.int64]) -> Array:
         """The orientation (ne, 3) or the ends (ne, 2, 3) of elements. Raises InputError for one that has none."""
-        rows, shape = np.atleast_2d(np.asarray(getattr(self, name), dtype=float)), (3,) if name == "orientation" else (2, 3)
+        shape = (3,) if name == "orientation" else (2, 3)
+        rows = self._rows(name, shape)
         if np.shape(getattr(self, name)) == shape:
-            return np.broadcast_to(np.asarray(getattr(self, name), dtype=float), (len(numbers), *shape))
+            return np.broadcast_to(rows.reshape(shape), (len(numbers), *shape))
         rows = rows[np.argsort(rows[:, 0], kind="stable")]
         place = np.minimum(np.searchsorted(rows[:, 0], numbers), len(rows) - 1)
         missing = numbers[rows[place, 0] != numbers]

@@ -163,6 +163,8 @@ def test_added_mass_is_on_the_line_of_the_centroids():
         ({"released": ("56", "256")}, "released: element 1 moves without force"),
         ({"released": ("", "7")}, "released: '7'; give digits from 1 to 6"),
         ({"ends": [(1, 2)]}, "ends: .*; give 6 numbers, or rows of a number and these"),
+        ({"ends": (1, 2, 3, 4, 5, 6)}, "ends: .*; give 6 numbers, or rows of a number and these"),
+        ({"orientation": (1, 0, 0, 1)}, "orientation: .*; give 3 numbers, or rows of a number and these"),
         ({"ends": [(0.5, 0, 0), (0, 0, 0)]}, "ends: element 1 has no length between its ends"),
         ({"added_mass": -1.0}, "added_mass: -1.0; give kg/m that are not negative"),
         ({"turn": np.inf}, "turn: inf; give an angle in degrees"),
