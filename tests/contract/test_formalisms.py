@@ -2,9 +2,11 @@
 
 from collections import Counter
 
+import pytest
 from formalism_contract import RECIPES, SEEDS, FormalismContract, made
 from samples import JOINTS
 
+from flexmbs._jit import COMPILED
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.model.bodies import Body
 from flexmbs.model.forces import Force, LoadedFriction, UserFriction
@@ -19,6 +21,7 @@ def test_every_formalism_is_here() -> None:
     assert tested == set(FORMALISMS)
 
 
+@pytest.mark.skipif(not COMPILED, reason="the models are those of compiled runs")
 def test_the_random_models_have_everything() -> None:
     """Bodies, forces and joints of every kind, primary, cut and reversed; drives on both; dependent rows and none."""
     seen: Counter[str] = Counter()

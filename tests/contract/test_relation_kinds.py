@@ -97,6 +97,8 @@ def rolling(kind: str, seed: int) -> fm.Model:
     normal, axis = getattr(relation, "normal", (0.0, 0.0, 1.0)), getattr(relation, "axis", (0.0, 1.0, 0.0))
     turn = upright(normal, axis, rng)
     x = 0.6 * np.array(normal) + np.cross(normal, rng.normal(size=3))
+    if isinstance(relation, PointOnCurve):  # on it: the search for the start would be most of the time
+        x = spline_of(relation)[0](rng.uniform(0.5, 1.5))
     if seed == 2:  # the free body carries the plane
         turn, x = turn.inv(), -turn.inv().apply(x)
     pose = (*x, *turn.as_quat(scalar_first=True))

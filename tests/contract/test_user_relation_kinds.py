@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from formalism_contract import reference
 from instants import instants_of
-from samples import GRAVITY, flexible, rigid, some_frame, some_joint, state_of
+from samples import GRAVITY, Random, flexible, rigid, some_frame, some_joint, state_of
+from scipy.optimize import least_squares
 from scipy.spatial.transform import Rotation
 from test_relation_kinds import at, central, contact_rows, moved
 
@@ -59,6 +60,17 @@ def test_every_registered_kind_is_here():
     assert {name.split()[0] for name in KINDS} == made
 
 
+def closed_pose(rng: Random) -> tuple[float, ...]:
+    """A random pose moved onto the surface: the search for the start from one off it would be most of the time."""
+    x, turn = rng.normal(size=3), rng.normal(size=3) / 2
+
+    def values(d: np.ndarray) -> np.ndarray:
+        return surface(0.0, x + d[:3], Rotation.from_rotvec(turn + d[3:]).as_matrix().ravel())
+
+    d = least_squares(values, np.zeros(6), xtol=1e-15, ftol=1e-15, gtol=1e-15).x
+    return (*(x + d[:3]), *Rotation.from_rotvec(turn + d[3:]).as_quat(scalar_first=True))
+
+
 def constrained(kind: str) -> fm.Model:
     """ground – revolute – flexible "first" and flexible or rigid "second", free; the constraint between them."""
     seed = list(KINDS).index(kind)
@@ -67,8 +79,7 @@ def constrained(kind: str) -> fm.Model:
     first = model.add(flexible("first", rng))
     second = model.add(rigid("second", rng) if seed == 1 else flexible("second", rng, nf=2))
     model.add(some_joint("revolute", "base", model.ground["post"], first["a"], rng))
-    pose = (*rng.normal(size=3), *Rotation.from_rotvec(rng.normal(size=3) / 2).as_quat(scalar_first=True))
-    model.add(fm.Free("motion", first["b"], second["a"], q0=pose, v0=tuple(rng.normal(size=6))))
+    model.add(fm.Free("motion", first["b"], second["a"], q0=closed_pose(rng), v0=tuple(rng.normal(size=6))))
     make, parameters = KINDS[kind]
     model.add(make("contact", first["b"], second["a"], **parameters))
     return model
