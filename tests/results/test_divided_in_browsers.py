@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_divided_parts import DIVIDED, swung
+from test_divided_parts import divided, swung
 from test_player_browsers import BROWSERS, needs_axe, needs_node, seen, skip_without
 
 import flexmbs as fm
@@ -13,7 +13,7 @@ import flexmbs as fm
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("divided") / "divided.html"
-    fm.simulate(swung(DIVIDED), t_end=0.2, step=4e-4).report(path)
+    fm.simulate(swung(divided()), t_end=0.2, step=4e-4).report(path)
     return path
 
 

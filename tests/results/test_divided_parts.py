@@ -1,6 +1,7 @@
 """Results of divided bodies are those of one part: stress and displacement as of the undivided body, one surface, page, files."""
 
 import dataclasses
+import functools
 import itertools
 from pathlib import Path
 
@@ -20,13 +21,19 @@ FEW = {"interfaces": ENDS, "reference": "root", "method": pp.CraigBampton(modes=
 LENGTH, SIDE, PIECES = 0.6, 0.02, 3
 
 
+@functools.cache
 def bodies(element: str = "hex20", modes: int = 3) -> tuple[fm.FlexibleBodyData, DividedBodyData]:
     """The same bar, undivided and divided."""
     mesh, options = pp.box_mesh((LENGTH, SIDE, SIDE), (12, 2, 2), element), FEW | {"method": pp.CraigBampton(modes=modes)}
     return pp.reduce(mesh, STEEL, **options), pp.reduce_divided(pp.divide(mesh, pieces=PIECES), STEEL, name="bar", **options)
 
 
-WHOLE, DIVIDED = bodies()
+def whole() -> fm.FlexibleBodyData:
+    return bodies()[0]
+
+
+def divided() -> DividedBodyData:
+    return bodies()[1]
 
 
 def bar(data: fm.FlexibleBodyData | DividedBodyData, force: float = 5.0) -> fm.Model:
@@ -48,16 +55,16 @@ def swung(data: fm.FlexibleBodyData | DividedBodyData) -> fm.Model:
 
 @pytest.fixture(scope="module")
 def run() -> fm.Solution:
-    return fm.simulate(swung(DIVIDED), t_end=0.05, step=5e-4)
+    return fm.simulate(swung(divided()), t_end=0.05, step=5e-4)
 
 
 def test_bodies_print_one_line() -> None:
-    assert repr(WHOLE) == "<FlexibleBodyData 'hex20 box': 1.884 kg, 9 elastic coordinates, frames root, tip>"
-    assert repr(DIVIDED).startswith("<DividedBodyData 'bar': 1.884 kg, 3 pieces, ")
+    assert repr(whole()) == "<FlexibleBodyData 'hex20 box': 1.884 kg, 9 elastic coordinates, frames root, tip>"
+    assert repr(divided()).startswith("<DividedBodyData 'bar': 1.884 kg, 3 pieces, ")
 
 
 def test_a_divided_body_is_viewed_as_others_are(tmp_path: Path) -> None:
-    DIVIDED.save(tmp_path / "bar.h5")
+    divided().save(tmp_path / "bar.h5")
     view(tmp_path / "bar.h5", None, browser=False, access={"allow_outside": False, "allow_code": False})
     assert "<h1>bar</h1>" in (tmp_path / "bar.view.html").read_text(encoding="utf-8")
 
@@ -85,10 +92,10 @@ def test_small_deflections_and_stress_are_those_of_the_undivided_body(element: s
 
 def test_mass_moments_and_frames_are_those_of_the_undivided_body() -> None:
     for key in ("mass", "first_moment", "second_moment"):
-        assert np.allclose(getattr(DIVIDED, key), getattr(WHOLE, key), rtol=1e-12, atol=1e-15), key
-    for name, frame in WHOLE.frames.items():
-        assert np.allclose(DIVIDED.frames[name].x, frame.x, rtol=0, atol=1e-15)
-        assert np.allclose(DIVIDED.frames[name].R, frame.R, rtol=0, atol=1e-15)
+        assert np.allclose(getattr(divided(), key), getattr(whole(), key), rtol=1e-12, atol=1e-15), key
+    for name, frame in whole().frames.items():
+        assert np.allclose(divided().frames[name].x, frame.x, rtol=0, atol=1e-15)
+        assert np.allclose(divided().frames[name].R, frame.R, rtol=0, atol=1e-15)
 
 
 @pytest.mark.parametrize("element", ["hex8", "hex20", "tet10"])
@@ -112,7 +119,7 @@ def test_the_surface_has_no_seams(element: str) -> None:
 
 def test_nodes_move_as_the_frames_of_the_body(run: fm.Solution) -> None:
     """The end face is rigid: its nodes turn with the frame there, far from the linear range too."""
-    bent = fm.statics(bar(DIVIDED, 5000.0)).solution
+    bent = fm.statics(bar(divided(), 5000.0)).solution
     view, tip = bent.body("bar"), bent.frame("bar/tip")
     assert tip.position[-1, 2] < -0.1
     surface = bent.shape("bar").surface
@@ -121,7 +128,7 @@ def test_nodes_move_as_the_frames_of_the_body(run: fm.Solution) -> None:
     places = places @ view.rotation[-1].T + view.position[-1]
     expected = (surface.nodes[rows] - [LENGTH, 0, 0]) @ tip.rotation[-1].T + tip.position[-1]
     assert np.abs(places - expected).max() < 1e-4  # m: of second order in the turn of its piece, below 0.1 rad
-    assert run.body("bar").elastic.shape == (len(run.t), DIVIDED.nf)
+    assert run.body("bar").elastic.shape == (len(run.t), divided().nf)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +147,7 @@ def test_cuts_whose_sides_do_not_fit_are_found(width: float, cuts: str, status: 
     (check,) = (check for check in solution.audit if check.title == "Cuts of bar")
     assert check.status == status
     assert (abs(turned[1] / turned[0] - 1) < 0.01) == (status == "PASS")
-    (check,) = (check for check in fm.statics(bar(DIVIDED, 5000.0)).solution.audit if check.title == "Cuts of bar")
+    (check,) = (check for check in fm.statics(bar(divided(), 5000.0)).solution.audit if check.title == "Cuts of bar")
     assert check.status == "PASS"  # far bending, not warping
 
 
@@ -181,7 +188,7 @@ def test_coaxial_cuts_are_told_apart() -> None:
 
 def test_pieces_without_common_nodes_are_found() -> None:
     """Whose files were put together by hand, as those of two meshes."""
-    first, *others = DIVIDED.pieces
+    first, *others = divided().pieces
     surface = dataclasses.replace(first.surface, node_ids=first.surface.node_ids + 10**6)
     data = DividedBodyData("bar", (dataclasses.replace(first, surface=surface), *others))
     (check,) = (check for check in fm.statics(bar(data, 5000.0)).solution.audit if check.title == "Cuts of bar")
@@ -226,8 +233,8 @@ def test_files_and_tables_have_one_part(run: fm.Solution, tmp_path: Path) -> Non
     names = ["hot-spots-bar.csv", "bodies.csv", "frames.csv", "joints.csv"]
     heads = [(tmp_path / "csv" / name).read_text().splitlines()[0] for name in names]
     assert not any("bar[" in head or "cut" in head for head in heads)
-    assert f"bar.mode{DIVIDED.nf}" in heads[1]
-    assert run.to_xarray().sizes["mode"] == DIVIDED.nf
+    assert f"bar.mode{divided().nf}" in heads[1]
+    assert run.to_xarray().sizes["mode"] == divided().nf
     run.to_gltf(tmp_path / "bar.glb")
     run.to_vtkhdf(tmp_path / "bar.vtkhdf", instants=2)
     with h5py.File(tmp_path / "bar.vtkhdf") as file:
@@ -252,29 +259,30 @@ def test_fatigue_of_one_part(run: fm.Solution) -> None:
 
 
 def test_ports_outputs_and_jacobians_name_the_body() -> None:
-    model = swung(DIVIDED)
+    model = swung(divided())
     ports = {"inputs": {"push": ("force", "bar/tip", "z")}, "outputs": {"height": ("position", "bar/tip", "z")}}
     stepper = fm.Stepper(model, t_end=0.01, step=5e-4, **ports)
     stepper.inputs["push"] = 10.0
     stepper.advance(0.01)
-    pushed = swung(DIVIDED)
+    pushed = swung(divided())
     pushed.add(fm.FrameForce("more", "bar/tip", force=(0.0, 0.0, 10.0)))
     assert stepper.outputs["height"] == pytest.approx(
         fm.simulate(pushed, t_end=0.01, step=5e-4).frame("bar/tip").position[-1, 2], abs=1e-12
     )
-    linear = fm.linearize(bar(DIVIDED, 0.0), inputs=[("force", "bar/tip", "z")], outputs=[("position", "bar/tip", "z")])
+    linear = fm.linearize(bar(divided(), 0.0), inputs=[("force", "bar/tip", "z")], outputs=[("position", "bar/tip", "z")])
     compliance = -linear.C @ np.linalg.solve(linear.A, linear.B)
     I = SIDE**4 / 12
     assert compliance.item() == pytest.approx(LENGTH**3 / (3 * 2.1e11 * I), rel=0.015)  # with rigid ends
-    frequencies = [fm.linearize(bar(data, 0.0)).modes.frequency[:4] for data in (WHOLE, DIVIDED)]
+    frequencies = [fm.linearize(bar(data, 0.0)).modes.frequency[:4] for data in (whole(), divided())]
     assert np.allclose(*frequencies, rtol=5e-3)
 
 
 def test_parameters_name_the_body() -> None:
-    model = bar(DIVIDED)
+    model = bar(divided())
     paths = [path for path in fm.parameters(model) if path.startswith("bodies.")]
     assert not any("[" in path for path in paths)
-    swept = fm.sweep(swung(DIVIDED), {"bodies.bar.damping": [0.01, 0.02]}, run=fm.Run(t_end=0.002, step=5e-4), executor="threads",
+    swept = fm.sweep(swung(divided()), {"bodies.bar.damping": [0.01, 0.02]}, run=fm.Run(t_end=0.002, step=5e-4),
+                     executor="threads",
                      outputs={"tip": lambda solution: solution.frame("bar/tip").position[-1, 2]})  # fmt: skip
     assert len(set(swept.outputs["tip"].tolist())) == 2
 
@@ -291,9 +299,9 @@ def test_a_function_or_part_file_may_give_a_divided_body() -> None:
 
 def test_momentum_and_energy_are_those_of_the_pieces(run: fm.Solution) -> None:
     """Σ of the pieces by their own equations against the whole: E_kin, and the work of gravity on the mass of the whole part."""
-    m, n = DIVIDED.mass, len(run.t)
+    m, n = divided().mass, len(run.t)
     com = np.zeros((n, 3))
-    for k, piece in enumerate(DIVIDED.pieces, 1):
+    for k, piece in enumerate(divided().pieces, 1):
         view = run.body(f"bar[{k}]")
         local = piece.first_moment + view.elastic @ piece.S_bar.T
         com += (piece.mass * view.position + np.einsum("tij,tj->ti", view.rotation, local)) / m

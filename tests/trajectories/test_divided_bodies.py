@@ -1,6 +1,7 @@
 """Divided bodies: the model of their pieces, the same numbers as pieces welded by hand, files, frames of one part."""
 
 import dataclasses
+import functools
 import itertools
 from pathlib import Path
 
@@ -17,19 +18,28 @@ from flexmbs.system.names import velocity_names
 STEEL = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
 MESH = pp.box_mesh((0.6, 0.02, 0.02), (9, 1, 1))
 ENDS = {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
-BARE = pp.reduce_divided(
-    pp.divide(MESH, pieces=3), STEEL, interfaces=ENDS, reference="root", method=pp.CraigBampton(modes=2), estimate=False,
-    name="boom", cuts="averaged",
-)  # fmt: skip
-BOOM = dataclasses.replace(BARE, pieces=tuple(dataclasses.replace(piece, D_ff=1e-7 * piece.K_ff) for piece in BARE.pieces))
 SHORT = {"t_end": 2e-4, "step": 2e-6}  # the highest mode has 0.1 MHz
 EXPLICIT = ("embedding", "partitioning")
+
+
+@functools.cache
+def bare() -> DividedBodyData:
+    return pp.reduce_divided(
+        pp.divide(MESH, pieces=3), STEEL, interfaces=ENDS, reference="root", method=pp.CraigBampton(modes=2), estimate=False,
+        name="boom", cuts="averaged",
+    )  # fmt: skip
+
+
+@functools.cache
+def damped() -> DividedBodyData:
+    pieces = (dataclasses.replace(piece, D_ff=1e-7 * piece.K_ff) for piece in bare().pieces)
+    return dataclasses.replace(bare(), pieces=tuple(pieces))
 
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("boom") / "boom.h5"
-    BOOM.save(path)
+    damped().save(path)
     return path
 
 
@@ -50,7 +60,7 @@ def loaded(model: fm.Model, root: fm.FrameRef, tip: fm.FrameRef) -> fm.Model:
 
 def by_hand() -> fm.Model:
     model = fm.Model("crane")
-    first, second, third = (model.add(fm.FlexibleBody(f"piece {k}", data=piece)) for k, piece in enumerate(BOOM.pieces))
+    first, second, third = (model.add(fm.FlexibleBody(f"piece {k}", data=piece)) for k, piece in enumerate(damped().pieces))
     model.add(fm.Fixed("weld 1", first["cut 1"], second["cut 1"]))
     model.add(fm.Fixed("weld 2", second["cut 2"], third["cut 2"]))
     return loaded(model, first["root"], third["tip"])
@@ -106,33 +116,33 @@ def test_a_solution_file_keeps_the_frames_of_the_part(file: Path) -> None:
 
 
 def test_data_in_memory_are_the_same() -> None:
-    found, expected = (fm.simulate(model, **SHORT) for model in (swung(fm.FlexibleBody("boom", data=BOOM)), by_hand()))
+    found, expected = (fm.simulate(model, **SHORT) for model in (swung(fm.FlexibleBody("boom", data=damped())), by_hand()))
     assert np.array_equal(found.q, expected.q)
 
 
 def test_values_by_mode_are_those_of_all_pieces() -> None:
     """One after the other, as the elastic coordinates of results and the names of modes."""
-    q, rates = (tuple(np.linspace(1.0, 2.0, BOOM.nf) * size) for size in (1e-5, 1e-3))
-    model = swung(fm.FlexibleBody("boom", data=BOOM, qf0=q, qf_dot0=rates))
+    q, rates = (tuple(np.linspace(1.0, 2.0, damped().nf) * size) for size in (1e-5, 1e-3))
+    model = swung(fm.FlexibleBody("boom", data=damped(), qf0=q, qf_dot0=rates))
     state = fm.state(model)
     hand = by_hand()
-    ends = np.cumsum([0, *(piece.nf for piece in BOOM.pieces)])
+    ends = np.cumsum([0, *(piece.nf for piece in damped().pieces)])
     for k, (begin, end) in enumerate(itertools.pairwise(ends)):
         given = {"qf0": q[begin:end], "qf_dot0": rates[begin:end]}
         hand.bodies[f"piece {k}"] = dataclasses.replace(hand.bodies[f"piece {k}"], **given)
     assert np.array_equal(state.sd, fm.state(hand).sd)
     assert np.array_equal(fm.simulate(model, **SHORT).body("boom").elastic[0], q)
     assert [name for name in velocity_names(fm.state(model).compiled) if name.startswith("boom")] == [
-        f"boom.mode{k + 1}" for k in range(BOOM.nf)
+        f"boom.mode{k + 1}" for k in range(damped().nf)
     ]
-    with pytest.raises(InputError, match=rf"bodies\.boom\.qf0: must have one number per mode, {BOOM.nf}, not 1"):
-        fm.simulate(swung(fm.FlexibleBody("boom", data=BOOM, qf0=(0.0,))), **SHORT)
+    with pytest.raises(InputError, match=rf"bodies\.boom\.qf0: must have one number per mode, {damped().nf}, not 1"):
+        fm.simulate(swung(fm.FlexibleBody("boom", data=damped(), qf0=(0.0,))), **SHORT)
 
 
 def test_unknown_frames_and_names_in_use(file: Path) -> None:
     model = fm.Model("m")
     with pytest.raises(InputError, match=r"bodies\.boom: no frame 'cut 1'; it has: root, tip"):
-        model.add(fm.FlexibleBody("boom", data=BOOM))["cut 1"]
+        model.add(fm.FlexibleBody("boom", data=damped()))["cut 1"]
     other = fm.Model("m")
     other.add(fm.Fixed("clamp", other.ground, other.add(fm.FlexibleBody("boom", file))["cut 1"]))
     assert "joints.clamp.child: body 'boom' has no frame 'cut 1'; it has: root, tip" in other.check().errors
@@ -140,7 +150,7 @@ def test_unknown_frames_and_names_in_use(file: Path) -> None:
     assert any(r"bodies.boom[2]: the name belongs to a piece" in error for error in model.check().errors)
     twins = fm.Model("m")
     for name in ("boom", "boom[1]"):
-        twins.add(fm.FlexibleBody(name, data=BOOM))
+        twins.add(fm.FlexibleBody(name, data=damped()))
     assert any("bodies.boom[1]: the name belongs to a piece" in error for error in twins.check().errors)
     with pytest.raises(InputError, match="body 'bom' is not in the solution; did you mean 'boom'"):
         fm.simulate(swung(fm.FlexibleBody("boom", file)), **SHORT).body("bom")
@@ -164,7 +174,7 @@ def test_a_file_of_pieces_is_checked(tmp_path: Path) -> None:
 def test_welds_belong_to_their_body_where_its_name_begins_with_that_of_another() -> None:
     model = fm.Model("two")
     for name in ("boom", "boom 2"):
-        body = model.add(fm.FlexibleBody(name, data=BOOM))
+        body = model.add(fm.FlexibleBody(name, data=damped()))
         model.add(fm.Revolute(f"hinge of {name}", model.ground, body["root"], axis="y"))
     compiled = fm.state(model).compiled
     assert [compiled.owner_of(each) for each in ("boom cut 1", "boom 2 cut 1", "hinge of boom 2")] == [

@@ -1,5 +1,7 @@
 """Masses on nodes: exact for rigid motion, right for vibration."""
 
+import functools
+
 import numpy as np
 import pytest
 import scipy.optimize
@@ -15,7 +17,11 @@ from preprocess.solve.eigenmodes import eigenmodes
 
 STEEL = Isotropic(E=210e9, nu=0.3, rho=7850.0)
 INERTIA = np.array([[3.0e-3, 4e-4, -2e-4], [4e-4, 2.5e-3, 1e-4], [-2e-4, 1e-4, 2.0e-3]])
-BEAM = assemble(box_mesh((1.0, 0.02, 0.02), (20, 1, 1), "hex20", origin=(0.0, -0.01, -0.01)), STEEL)
+
+
+@functools.cache
+def beam():
+    return assemble(box_mesh((1.0, 0.02, 0.02), (20, 1, 1), "hex20", origin=(0.0, -0.01, -0.01)), STEEL)
 
 
 def moments(fe):
@@ -37,19 +43,19 @@ def moments_of_body(mass, centre, inertia):
     ids=["flat face", "solid region", "one node"],
 )
 def test_mass_and_inertia_of_rigid_motion_are_exact(where, position):
-    fe = attach(BEAM, [PointMass(where, 0.7, inertia=INERTIA, position=position)])
-    centre = position or BEAM.nodes[where.rows(BEAM.nodes, {})].mean(axis=0)
+    fe = attach(beam(), [PointMass(where, 0.7, inertia=INERTIA, position=position)])
+    centre = position or beam().nodes[where.rows(beam().nodes, {})].mean(axis=0)
     added = moments_of_body(0.7, centre, INERTIA)
-    np.testing.assert_allclose(moments(fe) - moments(BEAM), added, atol=1e-11 * added.max())
-    assert np.linalg.eigvalsh((fe.m - BEAM.m).toarray()).min() > -1e-12
+    np.testing.assert_allclose(moments(fe) - moments(beam()), added, atol=1e-11 * added.max())
+    assert np.linalg.eigvalsh((fe.m - beam().m).toarray()).min() > -1e-12
     assert [mass.mass for mass in fe.point_masses] == [0.7]
 
 
 def test_a_point_on_one_node_changes_that_node_only():
-    fe = attach(BEAM, [PointMass(Point((1.0, 0.01, 0.01)), 0.5)])
-    difference = (fe.m - BEAM.m).tocoo()
+    fe = attach(beam(), [PointMass(Point((1.0, 0.01, 0.01)), 0.5)])
+    difference = (fe.m - beam().m).tocoo()
     difference.eliminate_zeros()
-    node = int(np.flatnonzero((BEAM.nodes == [1.0, 0.01, 0.01]).all(axis=1))[0])
+    node = int(np.flatnonzero((beam().nodes == [1.0, 0.01, 0.01]).all(axis=1))[0])
     assert (difference.row.tolist(), difference.col.tolist()) == ([node], [node])
     assert difference.data[0] == pytest.approx(0.5)
 
@@ -103,4 +109,4 @@ def test_unphysical_masses_are_rejected(options, message):
 
 def test_unknown_region_is_named():
     with pytest.raises(InputError, match="point mass: the mesh has no set 'tip'"):
-        attach(BEAM, [PointMass("tip", 1.0)])
+        attach(beam(), [PointMass("tip", 1.0)])
