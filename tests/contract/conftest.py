@@ -32,7 +32,7 @@ collect_ignore = [name for name in FILES if name not in BOTH_WAYS + COMPILED_ALO
 
 
 @pytest.fixture(scope="session", autouse=not COMPILED)
-def single_runs() -> Iterator[None]:
+def interpreted_runs() -> Iterator[None]:
     """No second run in interpreted Python."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("flexmbs.audit.audit.second_run", lambda solution, run: [])
