@@ -10,7 +10,7 @@ from random_models import Recipe, random_model
 
 import flexmbs as fm
 from flexmbs._jit import COMPILED
-from flexmbs.dynamics.dense import multipliers_of_least_norm
+from flexmbs.dynamics.dense import Terms, multipliers_of_least_norm
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.studies.evaluate import evaluate
 
@@ -57,11 +57,19 @@ def made(recipe: Recipe, seed: int) -> tuple[fm.Model, dict[str, Instant]]:
 
 
 @functools.cache
-def expected(recipe: Recipe, seed: int, coordinates: str) -> tuple[Answer, fm.Solution]:
-    """The reference of a model and its views."""
+def expected(recipe: Recipe, seed: int, coordinates: str) -> tuple[Answer, fm.Solution, Terms]:
+    """The reference of a model, its views and the dense terms."""
     now = made(recipe, seed)[1][coordinates]
-    answer = reference(now.terms())
-    return answer, now.solution(answer)
+    terms = now.terms()
+    answer = reference(terms)
+    return answer, now.solution(answer), terms
+
+
+@functools.cache
+def answered(formalism: Formalism, recipe: Recipe, seed: int, coordinates: str) -> Answer:
+    """Accelerations and multipliers of a formalism."""
+    now = made(recipe, seed)[1][coordinates]
+    return Answer(*evaluate(now.compiled, formalism, 0.0, now.q, now.s, now.z, now.beta))
 
 
 @functools.cache
@@ -85,17 +93,12 @@ class FormalismContract:
         if "coordinates" in metafunc.fixturenames:
             metafunc.parametrize("coordinates", self.formalism.coordinates)
 
-    def answer(self, now: Instant) -> Answer:
-        return Answer(*evaluate(now.compiled, self.formalism, 0.0, now.q, now.s, now.z, now.beta))
-
     @pytest.mark.parametrize("seed", TRIED)
     @pytest.mark.parametrize("name", RECIPES)
     def test_accelerations_and_multipliers(self, name: str, seed: int, coordinates: str) -> None:
         """ṡ, and λ of least norm, are those of Udwadia and Kalaba's formula on the dense terms."""
-        now = made(RECIPES[name], seed)[1][coordinates]
-        wanted, _ = expected(RECIPES[name], seed, coordinates)
-        found = self.answer(now)
-        t = now.terms()
+        wanted, _, t = expected(RECIPES[name], seed, coordinates)
+        found = answered(self.formalism, RECIPES[name], seed, coordinates)
         assert np.abs(t.gd).max(initial=0.0) < 1e-11
         close(found.sd, wanted.sd, np.abs(wanted.sd).max())
         close(multipliers_of_least_norm(t.G, found.lam), wanted.lam, np.abs(wanted.lam).max(initial=1.0))
@@ -106,7 +109,8 @@ class FormalismContract:
     def test_wrenches_and_motion(self, name: str, seed: int, coordinates: str) -> None:
         """Wrenches in all joints are those of the reference; accelerations and unique wrenches those in joint coordinates too."""
         now = made(RECIPES[name], seed)[1][coordinates]
-        found, wanted = now.solution(self.answer(now)), expected(RECIPES[name], seed, coordinates)[1]
+        found = now.solution(answered(self.formalism, RECIPES[name], seed, coordinates))
+        wanted = expected(RECIPES[name], seed, coordinates)[1]
         joint = expected(RECIPES[name], seed, "joint")[1]
         size = max(1.0, *(float(np.abs(wanted.joint(name).wrench).max()) for name in wanted.joints))
         for each in found.joints:

@@ -13,7 +13,7 @@ from random_models import Recipe, driven_coordinates, random_model, regular
 from samples import some_axis
 
 import flexmbs as fm
-from flexmbs.dynamics.dense import multipliers_of_least_norm
+from flexmbs.dynamics.dense import Terms, multipliers_of_least_norm
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.formalisms.rigid_tree import RigidTree
 from flexmbs.studies.evaluate import evaluate
@@ -63,18 +63,26 @@ def made(name: str, seed: int) -> tuple[fm.Model, dict[str, Instant]]:
     raise AssertionError("no regular model drawn")
 
 
+@functools.cache
+def expected(name: str, seed: int, coordinates: str) -> tuple[Terms, Answer, fm.Solution]:
+    """The dense terms, their solution and its views."""
+    now = made(name, seed)[1][coordinates]
+    terms = now.terms()
+    answer = reference(terms)
+    return terms, answer, now.solution(answer)
+
+
 @pytest.mark.parametrize(("formalism", "coordinates"), PAIRS)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", RECIPES)
 def test_accelerations_multipliers_and_wrenches(name: str, seed: int, formalism: str, coordinates: str) -> None:
     """ṡ and λ of the dense terms, and motion and wrenches in all joints as in joint coordinates."""
-    now, joint = made(name, seed)[1][coordinates], made(name, seed)[1]["joint"]
-    t = now.terms()
-    wanted = reference(t)
+    now = made(name, seed)[1][coordinates]
+    t, wanted, _ = expected(name, seed, coordinates)
     found = Answer(*evaluate(now.compiled, FORMALISMS[formalism](), 0.0, now.q, now.s, now.z, now.beta))
     close(found.sd, wanted.sd, np.abs(wanted.sd).max())
     close(multipliers_of_least_norm(t.G, found.lam), wanted.lam, np.abs(wanted.lam).max(initial=1.0))
-    this, other = now.solution(found), joint.solution(reference(joint.terms()))
+    this, other = now.solution(found), expected(name, seed, "joint")[2]
     size = max(1.0, *(float(np.abs(other.joint(each).wrench).max()) for each in other.joints))
     for each in this.joints:
         if other.joint(each).unique:
