@@ -391,17 +391,17 @@ def soft_arm(mass: float = 1.2, length: float = 0.5) -> tuple[fm.Robot, fm.Robot
     return fm.Robot.from_dh(rows), fm.Robot.from_dh(rows, links={"link1": link})
 
 
-@pytest.mark.parametrize("given", [{}, {"step": 1e-3}])
-def test_computed_torque_on_a_flexible_link(given: dict[str, float]) -> None:
+def test_computed_torque_on_a_flexible_link() -> None:
     """The controller is based on the rigid robot; steps with Newton's method converge and agree with explicit ones."""
     rigid, soft = soft_arm()
-    path = Quintic((0.4, -0.9), (1.4, 0.1), 1.0)
+    path = Quintic((0.4, -0.9), (1.4, 0.1), 0.4)
     model = controlled(soft, ComputedTorque(rigid, path, 2500.0, 100.0))
     start = soft.state((0.4, -0.9), (0.0, 0.0))
-    exact = fm.simulate(model, t_end=0.3, start=start, integrator="dormand-prince", rtol=1e-9)
-    found = fm.simulate(model, t_end=0.3, start=start, **given)
-    assert found.verdict == "PASS"
-    assert found.joint("joint1").position[-1, 0] == pytest.approx(exact.joint("joint1").position[-1, 0], abs=2e-5)
+    exact = fm.simulate(model, t_end=0.12, start=start, integrator="dormand-prince", rtol=1e-9)
+    for given in ({}, {"step": 1e-3}):
+        found = fm.simulate(model, t_end=0.12, start=start, **given)
+        assert found.verdict == "PASS"
+        assert found.joint("joint1").position[-1, 0] == pytest.approx(exact.joint("joint1").position[-1, 0], abs=2e-5)
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def test_a_killed_scheduler(scheduler: tuple[int, pathlib.Path], tmp_path: pathl
         assert time.monotonic() < begun + 120.0, "the scheduler does not start"
         time.sleep(0.1)
     with dask.config.set({"distributed.comm.timeouts.connect": "3s"}):
-        client = distributed.Client(scheduler_file=str(file), timeout=20)  # also how long it looks for one that is gone
+        client = distributed.Client(scheduler_file=str(file), timeout=8)  # also how long it looks for one that is gone
         client.wait_for_workers(2, timeout=120)
 
         def told(part: float, text: str) -> None:

@@ -158,10 +158,10 @@ def test_slip_turns_by_any_angle(integrator):
     assert np.abs(solution.energy.balance).max() < (1e-2 if step else 1e-8)
 
 
-@pytest.mark.parametrize("spin", [-1e3, -3e4])
-def test_a_ball_that_spins_fast_keeps_its_height(spin):
+@pytest.mark.parametrize(("spin", "t_end"), [(-1e3, 0.5), (-3e4, 0.05)])
+def test_a_ball_that_spins_fast_keeps_its_height(spin, t_end):
     """It slides permanently: normal force Mg, height R, x = v t − ½ μ g t²."""
-    R, mu, v, t_end, g = 0.05, 0.2, 2.0, 0.5, 9.81
+    R, mu, v, g = 0.05, 0.2, 2.0, 9.81
     model = fm.Model("ball")
     model.add(fm.RigidBody("ball", mass=1.0, inertia=(0.4 * R * R,) * 3))
     model.add(fm.Free("motion", model.ground, "ball", q0=(0, 0, R, 1, 0, 0, 0), v0=(v, 0, 0, 0, spin, 0)))

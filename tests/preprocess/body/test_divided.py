@@ -41,9 +41,8 @@ def tip(body: fm.FlexibleBodyData | DividedBodyData, force: float) -> np.ndarray
     return fm.statics(model).solution.frame("bar/tip").position[-1]
 
 
-@pytest.mark.parametrize(("element", "within"), [("hex20", 1e-6), ("hex8", 1e-5), ("tet10", 2e-5)])
-@pytest.mark.parametrize("count", [4, 8])
-def test_averaged_cuts_do_not_change_small_deflections(element: str, count: int, within: float) -> None:
+@pytest.mark.parametrize(("element", "within", "count"), [("hex20", 1e-6, 4), ("hex8", 1e-5, 8), ("tet10", 2e-5, 4)])
+def test_averaged_cuts_do_not_change_small_deflections(element: str, within: float, count: int) -> None:
     """Poisson's contraction is free at the cuts: the deflection is that of the undivided bar; rigid cuts hold it."""
     mesh = pp.box_mesh((LENGTH, SIDE, SIDE), (40, 1, 1), element)
     whole = tip(pp.reduce(mesh, STEEL, **FEW), 1.0)[2]
