@@ -4,14 +4,16 @@ skipped as `test_player_browsers` is."""
 import re
 import shutil
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from test_player_browsers import BROWSERS, SCREEN, needs_node, seen
 
 import flexmbs as fm
+from flexmbs.api.fatigue import Fatigue
 from flexmbs.flexible_body.stress import von_mises
 from preprocess import CraigBampton, Isotropic, Rigid, box_mesh, reduce
 from preprocess.report.page import page
@@ -98,17 +100,36 @@ def test_the_page_of_a_part(browser: str, data: fm.FlexibleBodyData, tmp_path: P
         assert not picked["reduced"]  # who prefers reduced motion starts it
 
 
+CURVE = fm.SNCurve(amplitude=1e5, cycles=1e6, slope=4.0)
+
+
+class Run(NamedTuple):
+    """The page of a run, its damage with the package for it, and what `looked` gave."""
+
+    path: Path
+    damage: Fatigue | None
+    players: dict[str, dict[str, Any]]
+    picked: Any
+
+
+@pytest.fixture(scope="module", params=BROWSERS)
+def run(request: pytest.FixtureRequest, solution: fm.Solution, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    path, damage = tmp_path_factory.mktemp("run") / "run.html", None
+    if find_spec("rainflow") is not None:
+        with warnings.catch_warnings(action="ignore", category=fm.ModelWarning):
+            damage = fm.fatigue(solution, "beam", CURVE)
+    solution.report(path, fatigue=() if damage is None else damage)
+    return Run(path, damage, *looked(request.param, path))
+
+
 @needs_node
-@pytest.mark.parametrize("browser", BROWSERS)
-def test_stress_and_modes_on_the_page_of_a_run(
-    browser: str, data: fm.FlexibleBodyData, solution: fm.Solution, tmp_path: Path
-) -> None:
+def test_stress_and_modes_on_the_page_of_a_run(run: Run, data: fm.FlexibleBodyData, solution: fm.Solution) -> None:
     """The largest stress over the run as colours, hot spots where nothing hides them, modes of the part."""
-    path = tmp_path / "run.html"
-    solution.report(path)
-    players, picked = looked(browser, path)
-    assert set(players) == {"", "modes-0", "stress-0"}
-    assert [value for value, _ in players[""]["fields"]] == ["", "displacement", "stress", "envelope"]
+    players, picked = run.players, run.picked
+    damaged = run.damage is not None
+    assert set(players) == {"", "modes-0", "stress-0", *["fatigue-0"] * damaged}
+    fields = [value for value, _ in players[""]["fields"]]
+    assert fields == ["", "displacement", "stress", "envelope", *["damage", "life", "amplitude"] * damaged]
     film = players[""]["film"]
     assert film["size"] > 1000
     assert film["own"]
@@ -140,19 +161,11 @@ def test_stress_and_modes_on_the_page_of_a_run(
 
 
 @needs_node
-@pytest.mark.parametrize("browser", BROWSERS)
-def test_damage_as_colours(browser: str, data: fm.FlexibleBodyData, solution: fm.Solution, tmp_path: Path) -> None:
-    """Places of the colours are the decades of the damage, 1/damage has the same colours, hidden nodes have no numbers; nodes
-    that were not evaluated are grey."""
-    pytest.importorskip("rainflow")
-    curve = fm.SNCurve(amplitude=1e5, cycles=1e6, slope=4.0)
-    with warnings.catch_warnings(action="ignore", category=fm.ModelWarning):
-        found, few = fm.fatigue(solution, "beam", curve), fm.fatigue(solution, "beam", curve, hottest=30)
-    path = tmp_path / "run.html"
-    solution.report(path, fatigue=found)
-    players, _ = looked(browser, path)
-    assert {"envelope", "damage", "life", "amplitude"} <= {value for value, _ in players[""]["fields"]}
-    shown = players["fatigue-0"]
+def test_damage_as_colours(run: Run, data: fm.FlexibleBodyData) -> None:
+    """Places of the colours are the decades of the damage, 1/damage has the same colours, hidden nodes have no numbers."""
+    if run.damage is None:
+        pytest.skip("rainflow is not installed")
+    found, shown = run.damage, run.players["fatigue-0"]
     assert shown["first"]["field"] == "damage"
     damage, life, amplitude = shown["colours"]
     first, last = (decade(damage["legend"]["ticks"][k]) for k in (0, -1))
@@ -168,9 +181,19 @@ def test_damage_as_colours(browser: str, data: fm.FlexibleBodyData, solution: fm
     assert shown["marks"]["top"]
     assert shown["marks"]["bottom"]
     up = data.surface.node_ids[data.surface.nodes[:, 2] > 0.49 * HEIGHT]  # type: ignore[union-attr]
-    numbers = {str(k) for k, node in enumerate(table_of(path), 1) if node in up}
+    numbers = {str(k) for k, node in enumerate(table_of(run.path), 1) if node in up}
     assert numbers <= set(shown["marks"]["top"])
     assert not numbers & set(shown["marks"]["bottom"])
+
+
+@needs_node
+@pytest.mark.parametrize("browser", BROWSERS)
+def test_nodes_that_were_not_evaluated_are_grey(
+    browser: str, data: fm.FlexibleBodyData, solution: fm.Solution, tmp_path: Path
+) -> None:
+    pytest.importorskip("rainflow")
+    with warnings.catch_warnings(action="ignore", category=fm.ModelWarning):
+        few = fm.fatigue(solution, "beam", CURVE, hottest=30)
     few.show(browser=False).save(tmp_path / "few.html")
     players, _ = looked(browser, tmp_path / "few.html")
     values = players[""]["colours"][0]["values"]
