@@ -32,8 +32,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def single_runs(request: pytest.FixtureRequest) -> Iterator[None]:
-    """In modules that do not look at the checks of a run it is not repeated for them: up to half of the time."""
+    """In modules that do not look at the checks of a run, as the documentation does, it is not repeated for them: up to half of
+    the time."""
     with pytest.MonkeyPatch.context() as patch:
-        if not OF_CHECKS.search(inspect.getsource(request.module)):
+        if "docs" not in request.path.parts and not OF_CHECKS.search(inspect.getsource(request.module)):
             patch.setattr("flexmbs.audit.audit.second_run", lambda solution, run: [])
         yield

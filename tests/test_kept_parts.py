@@ -151,7 +151,8 @@ for _ in range(2):
     fm.simulate(pendulum(spring=True), t_end=0.01, formalism="recursive", integrator="dormand-prince")
 """
 COMPARED = """
-fm.compare(pendulum(spring=True), t_end=0.01, step=1e-3, formalisms=["multiplier", "recursive"])
+fm.compare(pendulum(spring=True), t_end=0.01, step=1e-3, formalisms=["multiplier", "recursive"],
+           integrators=["generalized-alpha", "dormand-prince"])
 """
 
 

@@ -94,7 +94,7 @@ def _contacts(solution: SolutionData, at: Trajectory, h: float, numbers: list[in
     """`contact_history` of some contacts at states displaced along their motion by the time h."""
     system, q = solution.compiled.system, at.q.copy()
     for k in range(len(q)):
-        displaced(system.tree, system.joints, at.q[k].copy(), h * at.s[k], q[k])
+        displaced(system, at.q[k].copy(), h * at.s[k], q[k])
     out = np.zeros((len(q), len(solution.contacts), 11))
     contact_history(system, make_work(system, at.beta[0]), states_of(at._replace(t=at.t + h, q=q), at.beta), out)
     return out[:, numbers]
@@ -135,7 +135,7 @@ def _slope(solution: SolutionData, work: Work, k: int, h: float) -> np.ndarray:
     g = []
     for step in (h, -h):
         q = out.q[k].copy()
-        displaced(system.tree, system.joints, out.q[k].copy(), step * out.s[k], q)
+        displaced(system, out.q[k].copy(), step * out.s[k], q)
         g.append(_terms(solution, work, k, float(out.t[k]) + step, q).g)
     return (g[0] - g[1]) / (2.0 * h)
 

@@ -119,7 +119,7 @@ def _moved(compiled: Compiled, start: InitialState, G: np.ndarray) -> InitialSta
     step = free @ np.random.default_rng(0).standard_normal(free.shape[1])
     q, s = start.q.copy(), start.s.copy()
     size = float(np.abs(step).max(initial=0.0))
-    displaced(compiled.system.tree, compiled.system.joints, start.q, step * (NEAR_STEP / (size or 1.0)), q)
+    displaced(compiled.system, start.q, step * (NEAR_STEP / (size or 1.0)), q)
     work = make_work(compiled.system, start.beta)
     if not settle(compiled, work, 0.0, q, s).left <= ACCEPTED_GAP:
         return None

@@ -73,7 +73,7 @@ class Rows:
     def ahead(self, t: float, q: np.ndarray, s: np.ndarray, sd: np.ndarray, step: float) -> np.ndarray:
         """G at t + step along the motion."""
         moved = q.copy()
-        displaced(self.compiled.system.tree, self.compiled.system.joints, q, step * s + 0.5 * step**2 * sd, moved)
+        displaced(self.compiled.system, q, step * s + 0.5 * step**2 * sd, moved)
         return self.at(t + step, moved, s + step * sd)
 
     def items(self, G: np.ndarray) -> list[str]:

@@ -167,9 +167,9 @@ def holonomic_rows(compiled: Compiled) -> np.ndarray:
 
 
 @packed()
-def displaced(tree, joints, q0, d, q):
+def displaced(system, q0, d, q):
     """q = q0 ⊕ d"""
-    displace(tree, joints, q0, d, q)
+    displace(system.tree, system.joints, q0, d, q)
 
 
 @packed()

@@ -340,7 +340,7 @@ class LoopClosure:
         q, step = (self.q0, d) if last is None or x is None else (last.q, x)
         moved = q.copy()
         if step.any():
-            displaced(self.compiled.system.tree, self.compiled.system.joints, q, step, moved)
+            displaced(self.compiled.system, q, step, moved)
         now = self._terms(moved, np.zeros(len(d)))
         cuts, system = self.declared_values.cuts, self.compiled.system
         H = self.cut_velocities.rows(moved)

@@ -182,7 +182,7 @@ def free_directions(M: np.ndarray, G: np.ndarray) -> tuple[np.ndarray, np.ndarra
 def moved(state: State, delta: np.ndarray, change: np.ndarray | None = None) -> State:
     """The state at q ⊕ δ, with λ and z changed."""
     system, q = state.compiled.system, state.q.copy()
-    displaced(system.tree, system.joints, state.q, np.ascontiguousarray(delta), q)
+    displaced(system, state.q, np.ascontiguousarray(delta), q)
     lam, z = state.lam, state.z
     if change is not None:
         lam, z = lam + change[: len(lam)], z + change[len(lam) :]

@@ -119,7 +119,7 @@ def _steadiest(here: State, known: Terms, slopes: Tangents, independent: Sequenc
 def later(here: State, h: float) -> State:
     """The state a short time later."""
     system, q = here.compiled.system, here.q.copy()
-    displaced(system.tree, system.joints, here.q, h * here.s + 0.5 * h * h * here.sd, q)
+    displaced(system, here.q, h * here.s + 0.5 * h * h * here.sd, q)
     return settled_state(here.compiled, here.t + h, q, here.s + h * here.sd, here.beta, here.z)
 
 

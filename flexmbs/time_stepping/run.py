@@ -319,11 +319,10 @@ class Run:
         """s̈ at the start, by the difference of accelerations a little later, into context.local; zero where it does not hold over
         a step."""
         c, state, work = self.context, self.state, make_work(self.compiled.system, self.work.path.beta)
-        tree, joints = self.compiled.system.tree, self.compiled.system.joints
         jerk = np.zeros_like(state.sd)
         for part in JERK_STEPS:
             h, q, before = part * float(c.clock[NEXT]), state.q.copy(), jerk
-            displaced(tree, joints, state.q, h * state.s + 0.5 * h * h * state.sd + h**3 / 6.0 * before, q)
+            displaced(self.compiled.system, state.q, h * state.s + 0.5 * h * h * state.sd + h**3 / 6.0 * before, q)
             later = settle(self.compiled, work, t + h, q, state.s + h * state.sd + 0.5 * h * h * before, state.z + h * state.zd)
             jerk = (later.sd - state.sd) / h
         share = 2.0 - 2.0 * np.abs(jerk - before).max() / (SMOOTH_JERK * np.abs(jerk).max() + 1e-300)

@@ -226,7 +226,7 @@ def test_moving_bodies_in_space_against_differentiated_accelerations() -> None:
 
     def acceleration(direction: np.ndarray, rate: np.ndarray) -> np.ndarray:
         q = here.q.copy()
-        displaced(system.tree, system.joints, here.q, direction, q)
+        displaced(system, here.q, direction, q)
         return settled_state(here.compiled, 0.0, q, here.s + rate, here.beta).sd
 
     unit, nothing = np.eye(ns), np.zeros(ns)

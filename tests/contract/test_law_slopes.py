@@ -54,7 +54,7 @@ def changed(state: State, direction: int, step: float) -> State:
     if direction < ns:
         q, delta = state.q.copy(), np.zeros(ns)
         delta[direction] = step
-        displaced(state.compiled.system.tree, state.compiled.system.joints, state.q, delta, q)
+        displaced(state.compiled.system, state.q, delta, q)
         return dataclasses.replace(state, q=q)
     both = np.concatenate([state.s, state.z])
     both[direction - ns] += step
