@@ -12,8 +12,10 @@ from flexmbs.flexible_body.record import FlexibleBodyData
 
 
 def skew(c: FloatArray) -> FloatArray:
-    """c̃ (3, 3): c̃ x = c × x."""
-    return np.array([[0.0, -c[2], c[1]], [c[2], 0.0, -c[0]], [-c[1], c[0], 0.0]])
+    """c̃ (…, 3, 3) of vectors c (…, 3): c̃ x = c × x."""
+    upper = np.zeros((*np.shape(c), 3))
+    upper[..., 0, 1], upper[..., 0, 2], upper[..., 1, 2] = -c[..., 2], c[..., 1], -c[..., 0]
+    return upper - np.swapaxes(upper, -1, -2)
 
 
 def rigid_mass_matrix(mass: float, c: FloatArray, inertia: FloatArray) -> FloatArray:

@@ -28,8 +28,9 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.errors import InputError
+from flexmbs.flexible_body.free_body import skew
 from preprocess.fe.beam_section import BeamSection, SectionData
-from preprocess.fe.structure import Array, ElementPoints, Indices, Structure, cross_matrix, quadratic_form, rotated_stress
+from preprocess.fe.structure import Array, ElementPoints, Indices, Structure, quadratic_form, rotated_stress
 
 STATIONS, WEIGHTS = (0.5 * (1 + np.polynomial.legendre.leggauss(4)[0]), 0.5 * np.polynomial.legendre.leggauss(4)[1])
 PAIR = 0.5 * (1 + np.polynomial.legendre.leggauss(2)[0])
@@ -141,7 +142,7 @@ class Beams(Structure):
     def _moved(self, at: Station, r: Array) -> ElementPoints:
         """Points r (p, 2) of the section at a station."""
         arm = np.column_stack([np.zeros(len(r)), r])
-        local = at.value[:, None, :3] - cross_matrix(arm) @ at.value[:, None, 3:]
+        local = at.value[:, None, :3] - skew(arm) @ at.value[:, None, 3:]
         return ElementPoints(at.centre[:, None] + arm @ at.axes, np.swapaxes(at.axes, 1, 2)[:, None] @ local)
 
     def mass_points(self) -> tuple[ElementPoints, Array]:

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from flexmbs.flexible_body.free_body import skew
 from preprocess.fe.beams import Beams, Station
-from preprocess.fe.structure import Array, cross_matrix
+from preprocess.fe.structure import Array
 
 
 def _functions(s: float) -> tuple[Array, Array]:
@@ -52,5 +53,5 @@ class CurvedBeams(Beams):
         found = np.zeros((len(self.ids), 6, 3, 6))
         for a, factor in enumerate(factors):
             found[:, :3, a, :3] = found[:, 3:, a, 3:] = factor * axes
-            found[:, :3, a, 3:] = -factor * axes @ cross_matrix(self._shifts[:, a])
+            found[:, :3, a, 3:] = -factor * axes @ skew(self._shifts[:, a])
         return found.reshape(len(self.ids), 6, 18)

@@ -28,6 +28,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from flexmbs.errors import InputError
+from flexmbs.flexible_body.free_body import skew
 from preprocess.fe.drilling_triangle import drilling_strains
 from preprocess.fe.freedoms import Freedoms
 from preprocess.fe.nodal_stress import elasticity
@@ -39,7 +40,6 @@ from preprocess.fe.structure import (
     Indices,
     LaminatePoints,
     Structure,
-    cross_matrix,
     quadratic_form,
     rotated_stress,
 )
@@ -158,7 +158,7 @@ class Shells(Structure):
         g[:, :2] = np.einsum("ia,eac->eic", dN[:, :nn], (self.x + (z[..., None] * self.directors)[:, :nn]))
         g[:, 2] = np.einsum("a,ea,eac->ec", N[:nn], half[:, :nn], self.directors[:, :nn])
         du, turn = np.zeros((n_e, 3, 3, all_, 6)), np.zeros((n_e, 3, 3, all_, 6))
-        lever = -cross_matrix(self.directors).transpose(0, 2, 1, 3)  # (ne, component, node, θ): θ × n
+        lever = -skew(self.directors).transpose(0, 2, 1, 3)  # (ne, component, node, θ): θ × n
         for i in range(2):
             du[:, i, :, :, :3] = dN[i][:, None] * np.eye(3)[:, None, :]
             du[:, i, :, :, 3:] = (z * dN[i])[:, None, :, None] * lever
@@ -328,7 +328,7 @@ class Shells(Structure):
             places.append(np.einsum("a,eac->ec", N, self.x + z * directors))
             move = np.zeros((len(self.ids), 3, nn, 6))
             move[..., :3] = N[:, None] * np.eye(3)[:, None, :]
-            move[..., 3:] = -(z * N[:, None])[:, None] * cross_matrix(directors).transpose(0, 2, 1, 3)
+            move[..., 3:] = -(z * N[:, None])[:, None] * skew(directors).transpose(0, 2, 1, 3)
             motion.append(move.reshape(len(self.ids), 3, -1))
         return ElementPoints(np.stack(places, axis=1), np.stack(motion, axis=1))
 

@@ -24,8 +24,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexmbs.errors import InputError
+from flexmbs.flexible_body.free_body import skew
 from preprocess.fe.beams import PAIR, Beams, Station
-from preprocess.fe.structure import Array, cross_matrix
+from preprocess.fe.structure import Array
 
 SHORT = 1e-9  # length between ends, of that between nodes, that is none
 FREE = 1e-10  # stiffness, relative to that of single degrees of freedom, that is none
@@ -59,7 +60,7 @@ class StraightBeams(Beams):
         T = np.zeros((len(self.ids), 12, 12))
         for end, k in enumerate((0, 6)):
             T[:, k : k + 3, k : k + 3] = T[:, k + 3 : k + 6, k + 3 : k + 6] = self._axes
-            T[:, k : k + 3, k + 3 : k + 6] = -self._axes @ cross_matrix(arms[:, end])
+            T[:, k : k + 3, k + 3 : k + 6] = -self._axes @ skew(arms[:, end])
         return self._released() @ T if any(self.section.released) else T
 
     def _released(self) -> Array:
@@ -71,7 +72,7 @@ class StraightBeams(Beams):
         along = np.eye(3)
         along[1:, 1:] = self._turn
         to_line = np.eye(6)  # motion of the point whose degrees of freedom are released by that of the centroid
-        to_line[:3, 3:] = -cross_matrix(np.array([0.0, *self._line]))
+        to_line[:3, 3:] = -skew(np.array([0.0, *self._line]))
         back = np.kron(np.eye(2), np.linalg.inv(to_line) @ np.kron(np.eye(2), along))  # from the axes of the orientation there
         K = back.T @ self._local_stiffness() @ back
         own = K[:, rows][:, :, rows]

@@ -161,13 +161,6 @@ def moved_points(structure: Structure, points: ElementPoints, size: int) -> Move
     return MovedPoints(points.positions.reshape(-1, 3), motion)
 
 
-def cross_matrix(r: Array) -> Array:
-    """[r]× (…, 3, 3) with [r]× v = r × v."""
-    result = np.zeros((*r.shape, 3))
-    result[..., 0, 1], result[..., 0, 2], result[..., 1, 2] = -r[..., 2], r[..., 1], -r[..., 0]
-    return result - np.swapaxes(result, -1, -2)
-
-
 def quadratic_form(weights: Array, a: Array, b: Array) -> Array:
     """Σ_p w_pk ½ (a_p b_pᵀ + b_p a_pᵀ), (k, m, m), for weights (p, k) and rows a, b (p, m)."""
     K = np.stack([a.T @ (w[:, None] * b) for w in weights.T])

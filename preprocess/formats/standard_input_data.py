@@ -67,13 +67,6 @@ def shapes_of_blocks(n: int) -> dict[str, tuple[int, int]]:
     }  # fmt: skip
 
 
-def skew_columns(a: FloatArray) -> FloatArray:
-    """Skew matrices (n, 3, 3) of the columns of a (3, n)."""
-    out = np.zeros((a.shape[1], 3, 3))
-    out[:, 2, 1], out[:, 0, 2], out[:, 1, 0] = a
-    return out - out.transpose(0, 2, 1)
-
-
 def centrifugal(SS: FloatArray) -> FloatArray:
     """Kω (n, n, 6) in the columns of `PAIRS`."""
     m_ff = np.einsum("aaij->ij", SS)

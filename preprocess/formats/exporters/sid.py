@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from flexmbs.files.output import write_text
+from flexmbs.flexible_body.free_body import skew
 from flexmbs.flexible_body.parts import FlexibleFrame, FloatArray
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.formats.exporters.base import Exporter, missing_fields
@@ -22,7 +23,6 @@ from preprocess.formats.standard_input_data import (
     SidNode,
     Taylor,
     inertia_blocks,
-    skew_columns,
     stiffened,
 )
 
@@ -60,7 +60,7 @@ def _comment(body: FlexibleBodyData) -> str:
 
 
 def _node(name: str, frame: FlexibleFrame, K0: FloatArray | None) -> SidNode:
-    rotated = (skew_columns(frame.psi) @ frame.R).transpose(1, 0, 2)
+    rotated = (skew(frame.psi.T) @ frame.R).transpose(1, 0, 2)
     force, moment = (None, None) if K0 is None else (-K0[:3], -K0[3:])
     return SidNode(
         name,

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.linalg
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body.free_body import rigid_mass_matrix
+from flexmbs.flexible_body.free_body import rigid_mass_matrix, skew
 from flexmbs.flexible_body.parts import FlexibleFrame, FloatArray, GeometricStiffness, x_cross_shapes
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.body.shape_integrals import ShapeIntegrals, second_moment
@@ -28,7 +28,6 @@ from preprocess.formats.standard_input_data import (
     inertia_tensor,
     shape_products,
     shape_products_of,
-    skew_columns,
 )
 
 PRINTED = 1e-8  # agreement of blocks that were printed with twelve digits
@@ -116,7 +115,7 @@ def _check_nodes(sid: Sid, report: ImportReport) -> None:
     rotated = [node for node in sid.nodes if node.AP.m1 is not None]
     if rotated:
         given = np.array([node.AP.m1 for node in rotated if node.AP.m1 is not None])
-        expected = np.array([(skew_columns(node.psi.m0) @ node.AP.m0).transpose(1, 0, 2) for node in rotated])
+        expected = np.array([(skew(node.psi.m0.T) @ node.AP.m0).transpose(1, 0, 2) for node in rotated])
         report.agree("AP.m1 = ψ̃ AP.m0 at every node", given, expected, PRINTED)
 
 
