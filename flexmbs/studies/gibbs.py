@@ -13,6 +13,7 @@ import numpy as np
 
 from flexmbs.api.model import Model
 from flexmbs.errors import InputError, shown
+from flexmbs.flexible_body.free_body import skew
 from flexmbs.model.joints import Joint
 from flexmbs.model.rotors import RotorInertia
 from flexmbs.results.solution import SolutionData
@@ -116,12 +117,12 @@ def gibbs_functions(here: State, accelerations: np.ndarray) -> np.ndarray:
         fields = None if data is None else second_order_fields(data)
         at, nf = int(compiled.system.tree.sf_at[i]), int(compiled.system.tree.nf[i])
         for k, sd in enumerate(accelerations):
-            W = _skew(turn[k]) + _skew(spin[k]) @ _skew(spin[k])
+            W = skew(turn[k]) + skew(spin[k]) @ skew(spin[k])
             found[k] += 0.5 * _rigid(compiled, i, a[k], W)
             if data is not None and fields is not None:
                 x, xd, xdd = fields.coordinates(body.elastic[k], body.elastic_rate[k], sd[at : at + nf])
                 Y = np.einsum("ib,k->ibk", W, x) + np.einsum("ib,k->ibk", np.eye(3), xdd)
-                Y += 2.0 * np.einsum("ib,k->ibk", _skew(spin[k]), xd)
+                Y += 2.0 * np.einsum("ib,k->ibk", skew(spin[k]), xd)
                 found[k] += 0.5 * _elastic(fields.with_modes(data), a[k], W, Y)
     for rotor in compiled.model.rotors.values():
         found += _geared(rotor, compiled.model.joints[rotor.joint], motion)
@@ -153,7 +154,3 @@ def _elastic(integrals: tuple[np.ndarray, ...], a: np.ndarray, W: np.ndarray, Y:
     S_bar, xS, SS = integrals
     mixed = 2.0 * np.einsum("i,ibk,bk->", a, Y, S_bar) + 2.0 * np.einsum("ia,ibk,abk->", W, Y, xS)
     return float(mixed + np.einsum("ibk,icl,bckl->", Y, Y, SS))
-
-
-def _skew(v: np.ndarray) -> np.ndarray:
-    return np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])

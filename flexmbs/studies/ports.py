@@ -11,6 +11,7 @@ import numpy as np
 
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
+from flexmbs.flexible_body.free_body import skew
 from flexmbs.initial.arguments import coordinate_index
 from flexmbs.model.model import ModelData
 from flexmbs.results.state import State
@@ -119,9 +120,9 @@ def displacement_rates(state: State, values: np.ndarray) -> np.ndarray:
         at = int(state.compiled.system.tree.s_at[i])
         for motion in primary.motions:
             if motion.nv == 3:
-                A[at : at + 3, at : at + 3] = _skew(values[at : at + 3])
+                A[at : at + 3, at : at + 3] = skew(values[at : at + 3])
             elif motion.nv == 6:
-                v, w = _skew(values[at : at + 3]), _skew(values[at + 3 : at + 6])
+                v, w = skew(values[at : at + 3]), skew(values[at + 3 : at + 6])
                 A[at : at + 6, at : at + 6] = np.block([[w, v], [np.zeros((3, 3)), w]])
             at += motion.nv
     return A
@@ -165,7 +166,3 @@ def _cut_slope(state: State, port: Port, slopes: Tangents) -> np.ndarray:
     if place is None or place.cut < 0:
         return np.zeros(len(state.s))
     return np.asarray(slopes.q.eta[:, place.cut, _coordinate(port)])
-
-
-def _skew(w: np.ndarray) -> np.ndarray:
-    return np.array([[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]])
