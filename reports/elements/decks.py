@@ -178,7 +178,7 @@ def main() -> None:
                 if "*FREQUENCY" in path.read_text(errors="replace").upper():
                     row["frequencies"] = compared(path, fe)
             except InputError as error:
-                row = {"refused": str(error).splitlines()[0].replace(f"{folder}/", "")}
+                row = {"refused": str(error).splitlines()[0].replace(f"{folder}/", "").replace(str(folder), "its folder")}
             results[path.stem] = row
     (HERE / "decks.json").write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
     report(results)
