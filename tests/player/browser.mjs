@@ -10,17 +10,8 @@ async function looked() {
   if (!player) return { live: false, note: root.querySelector('[data-player="note"]').textContent };
   const { clock, scene, viewer, canvas } = player;
   const gl = viewer.renderer.gl;
-  const pixels = () => {
-    player.draw();
-    const values = new Uint8Array(4 * canvas.width * canvas.height);
-    gl.readPixels(0, 0, canvas.width, canvas.height, gl.RGBA, gl.UNSIGNED_BYTE, values);
-    return values;
-  };
-  const different = (a, b) => {
-    let n = 0;
-    for (let i = 0; i < a.length; i += 4) if (Math.abs(a[i] - b[i]) + Math.abs(a[i + 1] - b[i + 1]) + Math.abs(a[i + 2] - b[i + 2]) > 24) n++;
-    return n / (a.length / 4);
-  };
+  const pixels = () => pixelsOf(player);
+  const different = (a, b) => differing(a, b, 24) / (a.length / 4);
   const colours = (values) => {
     const found = new Map();
     for (let i = 0; i < values.length; i += 4) {

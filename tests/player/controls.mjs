@@ -8,18 +8,9 @@ async function looked() {
   const root = document.querySelector(".player");
   const { player } = root;
   if (!player) return { live: false };
-  const { clock, scene, viewer, canvas } = player, { gl } = viewer.renderer;
-  const pixels = () => {
-    player.draw();
-    const values = new Uint8Array(4 * canvas.width * canvas.height);
-    gl.readPixels(0, 0, canvas.width, canvas.height, gl.RGBA, gl.UNSIGNED_BYTE, values);
-    return values;
-  };
-  const different = (a, b) => {
-    let n = 0;
-    for (let i = 0; i < a.length; i += 4) if (Math.abs(a[i] - b[i]) + Math.abs(a[i + 1] - b[i + 1]) + Math.abs(a[i + 2] - b[i + 2]) > 12) n++;
-    return n;
-  };
+  const { clock, scene, canvas } = player;
+  const pixels = () => pixelsOf(player);
+  const different = (a, b) => differing(a, b, 12);
   const change = (input, value) => {
     input.value = value;
     input.dispatchEvent(new Event(input.type === "range" ? "input" : "change", { bubbles: true }));

@@ -28,11 +28,28 @@ export async function opened(look) {
       const ready = () => !document.querySelector(".player") || document.querySelector('.player.live, .player [data-player="note"]:not(:empty)');
       for (let k = 0; k < 600 && !ready(); k++) await new Promise((done) => setTimeout(done, 100));
     });
+    await page.evaluate(measures);
     await look(page, seen);
   } finally {
     await browser.close();
   }
   console.log(JSON.stringify(seen));
+}
+
+// for what runs in the page: the pixels of a player's picture, RGBA, and the number of those that differ by more than `least`
+export function measures() {
+  window.pixelsOf = (player) => {
+    const { canvas, viewer } = player, { gl } = viewer.renderer;
+    player.draw();
+    const values = new Uint8Array(4 * canvas.width * canvas.height);
+    gl.readPixels(0, 0, canvas.width, canvas.height, gl.RGBA, gl.UNSIGNED_BYTE, values);
+    return values;
+  };
+  window.differing = (a, b, least) => {
+    let n = 0;
+    for (let i = 0; i < a.length; i += 4) if (Math.abs(a[i] - b[i]) + Math.abs(a[i + 1] - b[i + 1]) + Math.abs(a[i + 2] - b[i + 2]) > least) n++;
+    return n;
+  };
 }
 
 export const wait = (ms) => new Promise((done) => setTimeout(done, ms));

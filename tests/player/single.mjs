@@ -2,6 +2,7 @@
 import { createRequire } from "node:module";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
+import { measures } from "./opened.mjs";
 
 const [browserName, executablePath, page_, modules] = process.argv.slice(2);
 const puppeteer = createRequire(path.join(path.resolve(modules), "x.js"))("puppeteer-core");
@@ -14,6 +15,7 @@ try {
   page.on("pageerror", (error) => seen.messages.push(String(error)));
   page.on("request", (request) => /^(file|data|blob):/.test(request.url()) || seen.requests.push(request.url()));
   await page.goto(pathToFileURL(page_).href);
+  await page.evaluate(measures);
   Object.assign(seen, await page.evaluate(looked));
   if (browserName === "chrome" && seen.picked) {
     await page.emulateMediaFeatures([{ name: "prefers-reduced-motion", value: "reduce" }]);
@@ -35,18 +37,7 @@ async function looked() {
   const until = async (ready) => {
     for (let k = 0; k < 600 && !ready(); k++) await wait(50);
   };
-  const pixelsOf = (player) => {
-    const { canvas, viewer } = player, gl = viewer.renderer.gl;
-    player.draw();
-    const values = new Uint8Array(4 * canvas.width * canvas.height);
-    gl.readPixels(0, 0, canvas.width, canvas.height, gl.RGBA, gl.UNSIGNED_BYTE, values);
-    return values;
-  };
-  const different = (a, b) => {
-    let n = 0;
-    for (let i = 0; i < a.length; i += 4) if (Math.abs(a[i] - b[i]) + Math.abs(a[i + 1] - b[i + 1]) + Math.abs(a[i + 2] - b[i + 2]) > 24) n++;
-    return n / (a.length / 4);
-  };
+  const different = (a, b) => differing(a, b, 24) / (a.length / 4);
   const legendColours = (player) => {
     const gl = player.viewer.renderer.gl, table = new Uint8Array(1024), frame = gl.createFramebuffer();
     gl.bindFramebuffer(gl.FRAMEBUFFER, frame);
