@@ -20,7 +20,7 @@ import pathlib
 import shutil
 import sys
 import types as python_types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -67,10 +67,10 @@ def _sources(root: pathlib.Path = _ROOT) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _source_digest(root: pathlib.Path = _ROOT) -> str:
-    """Digest of all kernel sources and of the compiler's version."""
+def _source_digest(root: pathlib.Path = _ROOT, paths: Iterable[str] | None = None) -> str:
+    """Digest of all kernel sources and of the compiler's version; ``paths``: files of the packages, where they are known."""
     digest = hashlib.sha256(importlib.metadata.version("numba").encode())
-    for path in sorted(_sources(root)):
+    for path in sorted(_sources(root) if paths is None else paths):
         with open(path, "rb", buffering=0) as file:
             text = file.read()
         if _in_digest(pathlib.Path(path), text):
@@ -85,7 +85,7 @@ def _cache_folder() -> str | None:
     for base in bases:
         if not base or base.startswith("~"):  # no home
             continue
-        folder = private_folder(pathlib.Path(base), "flexmbs-kernels", _source_digest())
+        folder = private_folder(pathlib.Path(base), "flexmbs-kernels", _source_digest(paths=_READ))
         if folder is not None:
             _drop_old(folder)
             return str(folder)
