@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError, shown
-from preprocess.fe.section import Section
+from preprocess.fe.section import Section, check_added_mass
 from preprocess.inputs.arguments import floats, instance, number
 
 Array = NDArray[np.float64]
@@ -88,8 +88,7 @@ class BeamSection(Section):
             raise InputError("section: orientation is missing; give the direction of the section's y axis in mesh axes")
         if not np.isfinite(number(self.turn, "section: turn")):
             raise InputError(f"section: turn: {self.turn!r}; give an angle in degrees")
-        if not 0 <= number(self.added_mass, "section: added_mass") < np.inf:
-            raise InputError(f"section: added_mass: {self.added_mass!r}; give kg/m that are not negative")
+        check_added_mass(self.added_mass, "kg/m")
         if self.ends is not None:
             self._rows("ends", (2, 3))
         wrong = [each for each in self.released if set(each) - set("123456")]

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from flexmbs.errors import InputError, shown
 from preprocess.fe.material import Anisotropic, Isotropic, Material, Orthotropic
 from preprocess.fe.nodal_stress import elasticity
-from preprocess.fe.section import Section
+from preprocess.fe.section import Section, check_added_mass
 from preprocess.fe.structure import PlyData, rotated_stress
 from preprocess.inputs.arguments import checked_arguments, floats, number, vector
 
@@ -86,8 +86,7 @@ class SurfaceSection(Section):
     def _check_offset(self) -> None:
         if not np.isfinite(number(self.offset, "section: offset")):
             raise InputError(f"section: offset = {self.offset!r}; give a length in m")
-        if not 0 <= number(self.added_mass, "section: added_mass") < np.inf:
-            raise InputError(f"section: added_mass: {self.added_mass!r}; give kg/m² that are not negative")
+        check_added_mass(self.added_mass, "kg/m²")
         rows = floats(self.normals, "section: normals").reshape(-1, 5) if len(self.normals) else np.ones((0, 5))
         if not np.linalg.norm(rows[:, 2:], axis=1).all() or (rows[:, :2] % 1 != 0).any():
             raise InputError("section: normals: give rows of an element's number, a node's number and a direction")

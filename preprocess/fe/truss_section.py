@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
-from preprocess.fe.section import Section
+from preprocess.fe.section import Section, check_added_mass
 from preprocess.inputs.arguments import checked_arguments, number
 
 CORNERS = 8  # of the drawn outline
@@ -41,8 +41,7 @@ class TrussSection(Section):
     def __post_init__(self) -> None:
         if not 0 < number(self.area, "section: area") < np.inf:
             raise InputError(f"section: area = {self.area!r}; give a positive area in m²")
-        if not 0 <= number(self.added_mass, "section: added_mass") < np.inf:
-            raise InputError(f"section: added_mass: {self.added_mass!r}; give kg/m that are not negative")
+        check_added_mass(self.added_mass, "kg/m")
 
     @property
     def outline(self) -> NDArray[np.float64]:
