@@ -36,7 +36,6 @@ from preprocess.fe.coarse import linear_interpolation
 from preprocess.fe.freedoms import dofs_of
 from preprocess.fe.interfaces import BoundInterface
 from preprocess.fe.model import FEModel
-from preprocess.solve import memory
 from preprocess.solve.corrections import modes_by_corrections
 from preprocess.solve.engine import Engine, Matrix
 from preprocess.solve.factors import Factor
@@ -381,8 +380,7 @@ def _factor(fe: FEModel, K: sp.csr_matrix, free: np.ndarray, keep: str | os.Path
     if found is not None:
         return True, found
     if keep is None:
-        coarse = linear_interpolation(fe) if len(free) >= memory.MANY else None
-        return False, fe.engine.factorize(free_matrix(fe, K, free, interpolation=coarse))
+        return False, fe.engine.factorize(free_matrix(fe, K, free, interpolation=linear_interpolation(fe)))
     factor = fe.engine.factorize(free_matrix(fe, K, free))
     keep_factor(keep, factor, K, free)
     return False, factor

@@ -35,8 +35,8 @@ def factorize(
     nodes (N,): free nodes, ascending, the others are fixed; by default all.
     coordinates (n/3, 3): of all nodes, used by the ordering where METIS is missing; node_ids (n/3,): numbers for messages.
     definite: whether K must be positive definite; otherwise it is factored without pivoting and its negative pivots are counted.
-    interpolation (n/3, n/3): of all nodes from coarse ones, one for these; then two grids take the place of a factor if they
-    serve, see `multigrid`.
+    interpolation (n/3, n/3): of all nodes from coarse ones, one for these, which the ordering uses; for many nodes two grids take
+    the place of a factor if they serve, see `multigrid`.
     backend: "cholesky" (the package's own), "superlu" or "pardiso" (extra ``mkl``).
     Raises InputError naming the unconstrained nodes when K is singular, MachineError for insufficient memory or a missing
     backend.
@@ -51,7 +51,7 @@ def factorize(
     found = Multigrid.serving(problem) if backend == "cholesky" else None
     if found is not None and not found.nearly_singular():
         return found
-    problem = problem._replace(order=node_order(graph, None if coordinates is None else coordinates[free]))
+    problem = problem._replace(order=node_order(graph, None if coordinates is None else coordinates[free], problem.inner))
     try:
         factor = BACKENDS[backend](problem)
     except PivotError as error:

@@ -48,6 +48,11 @@ class Problem(NamedTuple):
         return rows[rows < self.K.shape[0]]
 
     @property
+    def inner(self) -> sp.csr_matrix | None:
+        """The interpolation (N, N) of the nodes from coarse ones among them, if any."""
+        return None if self.interpolation is None else self.interpolation[self.nodes][:, self.nodes].tocsr()
+
+    @property
     def part(self) -> sp.csr_matrix:
         """The rows and columns that belong to the nodes."""
         rows = self.rows

@@ -20,6 +20,7 @@ Indices = NDArray[np.int64]
 
 CUTS = (0.42, 0.46, 0.5, 0.54, 0.58)
 LEAF = 64  # nodes below which no cut is made
+MANY = 5000  # nodes from which on coarse ones alone are ordered
 
 
 def node_graph(K: sp.csr_matrix, nodes: Indices) -> sp.csr_matrix:
@@ -32,14 +33,31 @@ def node_graph(K: sp.csr_matrix, nodes: Indices) -> sp.csr_matrix:
     return graph if len(nodes) == count else graph[nodes][:, nodes]
 
 
-def node_order(graph: sp.csr_matrix, coordinates: Array | None = None) -> Indices:
+def node_order(graph: sp.csr_matrix, coordinates: Array | None = None, interpolation: sp.csr_matrix | None = None) -> Indices:
     """Order of elimination of the nodes of a symmetric graph (n, n): order[k] is the k-th node eliminated.
 
     coordinates (n, 3): positions for the plane cuts; distances in the graph are used when not given.
+    interpolation (n, n): of all nodes from coarse ones, one for these. METIS orders these alone where there are many: a tenth
+    of the time, for up to a tenth more operations of the factorization.
     """
-    if pymetis is not None:
-        return _metis_order(graph)
-    return plane_dissection(graph, graph_coordinates(graph) if coordinates is None else coordinates)
+    if pymetis is None:
+        return plane_dissection(graph, graph_coordinates(graph) if coordinates is None else coordinates)
+    return _metis_order(graph) if interpolation is None or graph.shape[0] < MANY else _order_by_coarse_nodes(graph, interpolation)
+
+
+def _order_by_coarse_nodes(graph: sp.csr_matrix, interpolation: sp.csr_matrix) -> Indices:
+    """Each node behind the first of the coarse nodes that it lies between, with which it is on the same side of every separator;
+    last those between nodes that are not in the graph, which may link both sides."""
+    coarse = np.flatnonzero(interpolation.diagonal() == 1.0)
+    dissected = _metis_order(graph[coarse][:, coarse])
+    position = np.zeros(graph.shape[0], dtype=np.int64)
+    position[coarse[dissected]] = np.arange(len(coarse))
+    leader = np.full(graph.shape[0], len(coarse))
+    filled = np.flatnonzero(np.diff(interpolation.indptr))
+    leader[filled] = np.minimum.reduceat(position[interpolation.indices], interpolation.indptr[filled])
+    behind = np.ones(graph.shape[0], dtype=np.int64)
+    behind[coarse] = 0
+    return np.argsort(2 * leader + behind, kind="stable")
 
 
 def _metis_order(graph: sp.csr_matrix) -> Indices:

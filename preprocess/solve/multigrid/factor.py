@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from flexmbs._jit.eights import EIGHT
 from flexmbs.errors import InputError
+from preprocess.solve import memory
 from preprocess.solve.cholesky import Cholesky, PivotError, analyse
 from preprocess.solve.factors import REFINED, CholeskyFactor, Factor, Problem
 from preprocess.solve.memory import COARSE, check_free_memory
@@ -46,7 +47,7 @@ class Multigrid(Factor):
     @classmethod
     def serving(cls, problem: Problem) -> Multigrid | None:
         """Two grids, if they serve for uniform loads, which find soft motions, and for random ones."""
-        if problem.interpolation is None or not problem.definite:
+        if problem.interpolation is None or len(problem.nodes) < memory.MANY or not problem.definite:
             return None
         if np.count_nonzero(problem.interpolation.diagonal()[problem.nodes]) > COARSE * len(problem.nodes):
             return None
@@ -94,7 +95,8 @@ class Multigrid(Factor):
         """A direct factor in place of the two grids."""
         self._error = 0.0
         try:
-            return CholeskyFactor(self._problem._replace(order=node_order(self._problem.graph)))
+            order = node_order(self._problem.graph, interpolation=self._problem.inner)
+            return CholeskyFactor(self._problem._replace(order=order))
         except PivotError as error:
             raise InputError("stiffness: is not positive definite; correct springs and equations of the part") from error
 

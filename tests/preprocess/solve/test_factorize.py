@@ -9,13 +9,15 @@ import scipy.sparse.linalg as sla
 
 from flexmbs.errors import InputError, SolverError
 from preprocess.fe.assembly import assemble
+from preprocess.fe.coarse import linear_interpolation
 from preprocess.fe.material import Isotropic
 from preprocess.mesh.structured import box_mesh
 from preprocess.mesh_files.read import read_mesh
 from preprocess.solve import eigenmodes as module
+from preprocess.solve.cholesky import analyse
 from preprocess.solve.eigenmodes import eigenmodes, eigenvalues_below
 from preprocess.solve.factorize import factorize
-from preprocess.solve.ordering import graph_coordinates, node_order, plane_dissection
+from preprocess.solve.ordering import MANY, graph_coordinates, node_graph, node_order, plane_dissection
 
 LINK = pathlib.Path(__file__).parents[3] / "meshes" / "link.msh"
 STEEL = Isotropic(E=210e9, nu=0.3, rho=7850.0)
@@ -79,6 +81,23 @@ def test_plane_dissection_is_a_permutation_of_little_fill(positions, monkeypatch
     with_metis = factorize(K).nnz
     monkeypatch.setattr("preprocess.solve.ordering.pymetis", None)
     assert factorize(K, coordinates=mesh.nodes if positions == "given" else None).nnz < 1.6 * with_metis
+
+
+@pytest.mark.parametrize("cells, element", [((16, 8, 6), "tet10"), ((18, 9, 8), "hex20")])
+def test_coarse_nodes_order_second_order_meshes(cells, element):
+    """Little more fill than all nodes give, with nodes held between which others are free."""
+    mesh = box_mesh((1.0, 0.5, 0.4), cells, element)
+    fe = assemble(mesh, STEEL)
+    nodes = np.setdiff1d(np.arange(len(mesh.nodes)), np.union1d(mesh.node_set("x0"), mesh.blocks[element].connectivity[:1, :4]))
+    graph, P = node_graph(fe.K, nodes), linear_interpolation(fe)
+    assert len(nodes) >= MANY
+    assert P is not None
+    inner = P[nodes][:, nodes].tocsr()
+    assert (np.diff(inner.indptr) == 0).any()
+    orders = node_order(graph), node_order(graph, interpolation=inner)
+    np.testing.assert_array_equal(np.sort(orders[1]), np.arange(len(nodes)))
+    whole, coarse = (analyse(graph.indptr, graph.indices, order).panel[-1] for order in orders)
+    assert coarse < 1.1 * whole
 
 
 def test_unlinked_nodes_are_ordered_too():
