@@ -122,18 +122,18 @@ test("pictures become coarser where the card is late, and finer again", () => {
   assert.equal(pictures(2000, 16.7, false), 0);
   assert.equal(pictures(2000, 33.3, false), 0); // a screen of 30 pictures a second
   assert.equal(pictures(2000, 16.7, true), 0); // as fast as the screen, one after the other
-  assert.equal(pictures(400, 50, true), 1);
-  assert.equal(pictures(400, 50, true), 2);
-  assert.equal(pictures(2000, 50, true), 2);
+  assert.equal(pictures(700, 17.9, true), 1); // 56 a second
+  assert.equal(pictures(300, 50, true), 2);
+  assert.equal(pictures(2000, 50, true), 3);
   quality.sharp = true;
   assert.equal(pictures(400, 50, true), 1); // a film keeps its size
   quality.sharp = false;
   now += 60_000; // time in which nothing moves does not count
-  assert.equal(pictures(4000, 16.7, false), 2);
-  assert.equal(pictures(2000, 16.7, false), 1); // after 5 s in time
-  assert.equal(pictures(1000, 50, true), 2);
-  assert.equal(pictures(15_000, 16.7, false), 2); // in vain, so the next trial comes later
-  assert.equal(pictures(6000, 16.7, false), 1);
+  assert.equal(pictures(4000, 16.7, false), 3);
+  assert.equal(pictures(2000, 16.7, false), 2); // after 5 s in time
+  assert.equal(pictures(1000, 50, true), 3);
+  assert.equal(pictures(15_000, 16.7, false), 3); // in vain, so the next trial comes later
+  assert.equal(pictures(6000, 16.7, false), 2);
   assert.equal(pictures(50_000, 16.7, false), 0);
 });
 

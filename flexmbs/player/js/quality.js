@@ -6,10 +6,11 @@
   { fine: true, scale: 1, outlined: true },
   { fine: false, scale: 1, outlined: true },
   { fine: false, scale: 0.6, outlined: false },
+  { fine: false, scale: 0.45, outlined: false },
 ];
 export const CALM = 400; // ms without a new picture, after which one stands
 export const DUE = 10; // ms in which the card should be done with a picture
-const SLOW = 20; // ms between pictures
+const SLOW = 17.4; // ms between pictures, a little more than those of most screens
 const WINDOW = 300; // ms of pictures that are judged together
 const APART = 1000; // ms between pictures of different motions
 const PATIENCE = 5000; // ms of pictures in time, before a finer level is tried
