@@ -21,6 +21,7 @@ from flexmbs._jit import called, part
 from flexmbs.algebra.se3 import bracket, twist_to_child
 from flexmbs.algebra.small import ZERO3, add, dot, load3_at, scale, sub, tmatmul, tmul
 from flexmbs.algebra.so3 import log_so3
+from flexmbs.dynamics.cut_rows import cut_rows
 from flexmbs.dynamics.frames import apply_pair, frame_pose, frame_rates, keep_poses, pose_between, world_pose
 from flexmbs.dynamics.joints import (
     displace_joint,
@@ -32,10 +33,8 @@ from flexmbs.dynamics.joints import (
     relative_twist,
 )
 from flexmbs.dynamics.laws import law_of_time
-from flexmbs.dynamics.relations import relation_rows
-from flexmbs.dynamics.user_rows import user_rows
 from flexmbs.system.cut_directions import ALIKE
-from flexmbs.system.records import OF_CHAIN, OF_FUNCTIONS, SPARE
+from flexmbs.system.records import OF_CHAIN, SPARE
 
 CLOSEST_TOLERANCE = 1e-13
 CLOSEST_ITERATIONS = 25
@@ -211,11 +210,8 @@ def cut_joint(system, work, k, t, here):
     kv, kw = bracket(v, w, cv, cw)
     av = add(sub(avb, av), kv)
     aw = add(sub(awb, aw), kw)
-    if cuts.kernel[k] == OF_FUNCTIONS:
-        user_rows(system, work, k, t, (v, w), (av, aw))
-        return
     if cuts.kernel[k] != OF_CHAIN:
-        relation_rows(system, work, k, t, (v, w), (av, aw))
+        cut_rows(system, work, k, t, here, (v, w), (av, aw))
         return
     # C, C⁺ and 𝒯 of hinges, slides and fixed joints do not depend on β: taken from the compiled model
     if cuts.constant[k] == 1:
@@ -256,8 +252,6 @@ def coordinate(system, work, here, body, cut, place):
 def drive_values(system, work, t, here):
     """Rows g = β − f(t), ġ = η − ḟ, g̈ = η̇ − f̈ of the drives, and the rates ḟ (theory, section 14)."""
     drives, gs = system.drives, work.gs
-    for r in range(work.drive_rate.shape[0]):
-        work.drive_rate[r] = 0.0
     for d in range(drives.row.shape[0]):
         row = drives.row[d]
         x, v, a = coordinate(system, work, here, drives.body[d], drives.cut[d], (drives.v[d], drives.q[d]))

@@ -17,6 +17,7 @@ Pfeiffer and Glocker, Multibody Dynamics with Unilateral Contacts (1996), the ch
 import math
 
 from flexmbs._jit import call_address, called, part
+from flexmbs._jit.address import address_of, call, entry, memory_of
 from flexmbs.algebra.blocks import SIZE, add_block
 from flexmbs.algebra.small import ZERO3, add, cross, dot, load3_at, scale, store3_at, tmul
 from flexmbs.dynamics.blocks import ON_B, add_terms, relative_rows
@@ -26,7 +27,9 @@ from flexmbs.dynamics.frames import apply_pair, end_pose, frame_twist, keep_pose
 from flexmbs.dynamics.joints import relative_pose, relative_twist
 from flexmbs.dynamics.law_calls import call_law
 from flexmbs.dynamics.user_rows import call_with_pose
-from flexmbs.system.records import OF_BOUND, OF_COORDINATES, OF_POSE, POWER_DRIVES, POWER_FORCES, POWER_LOSS
+from flexmbs.system.records import (
+    CONTACT_FORCES, OF_BOUND, OF_COORDINATES, OF_POSE, POWER_DRIVES, POWER_FORCES, POWER_LOSS, Equations,
+)  # fmt: skip
 
 
 @part
@@ -226,15 +229,25 @@ def given_contact_forces(system, work):
     return acting
 
 
-@called
-def apply_contact_forces(system, work, t, q, s, slopes):
+@entry
+def contact_forces_at(model, here, none, t, slopes, _b):
     """Forces (N, T₁, T₂) of the contacts into the applied forces: of rigid ones those given, of others by their laws."""
+    system, work = model.system, model.work
     if given_contact_forces(system, work):
-        contact_kinematics(system, work, t, q, s)
-        law_forces(system, work, slopes)
+        contact_kinematics(system, work, t, here.q, here.s)
+        law_forces(system, work, slopes != 0.0)
         for k in range(system.contacts.a.shape[0]):
             if system.contacts.law_kernel[k] < 0 or system.contacts.geometry_kernel[k] != OF_BOUND:
-                contact_force(system, work, k, q)
+                contact_force(system, work, k, here.q)
+    return 0
+
+
+@part
+def apply_contact_forces(system, work, t, here, slopes):
+    """`contact_forces_at`, where there are contacts."""
+    if work.calls[CONTACT_FORCES] >= 0:
+        model, given = memory_of(work.memory, Equations(system, work)), address_of(here)
+        call(work.calls[CONTACT_FORCES], model, given, given, t, 1.0 if slopes else 0.0, 0.0)
 
 
 @part

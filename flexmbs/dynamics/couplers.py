@@ -10,8 +10,10 @@ Dynamics (2010), chapter 3; Fornberg (1988), Math. Comput. 51, 699, for the weig
 import math
 
 from flexmbs._jit import call_address, called, part
-from flexmbs.dynamics.constraints import coordinate
+from flexmbs._jit.address import address_of, call, entry, memory_of
+from flexmbs.dynamics.constraints import coordinate, drive_values
 from flexmbs.dynamics.laws import law_of_time
+from flexmbs.system.records import JOINT_ROWS, Equations
 
 ALONG = 1e-3  # m or rad by which the coordinates move for d/dτ
 
@@ -88,3 +90,21 @@ def coupler_values(system, work, t, here):
             gs.position[row] += terms.factor[i] * x
             gs.velocity[row] += terms.factor[i] * v
             gs.acceleration[row] += terms.factor[i] * a
+
+
+@entry
+def joint_rows_at(model, here, none, t, _a, _b):
+    """Rows of drives and couplers, between joint coordinates."""
+    drive_values(model.system, model.work, t, here)
+    coupler_values(model.system, model.work, t, here)
+    return 0
+
+
+@part
+def joint_rows(system, work, t, here):
+    """`joint_rows_at`, where there are any; the rates of other rows are zero."""
+    for r in range(work.drive_rate.shape[0]):
+        work.drive_rate[r] = 0.0
+    if work.calls[JOINT_ROWS] >= 0:
+        model, given = memory_of(work.memory, Equations(system, work)), address_of(here)
+        call(work.calls[JOINT_ROWS], model, given, given, t, 0.0, 0.0)

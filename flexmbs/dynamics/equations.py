@@ -22,16 +22,15 @@ from flexmbs.dynamics.constraints import (
     apply_constraint_forces,
     cut_joint,
     drive_power,
-    drive_values,
     prescribed_motions,
     prescribed_power,
 )
 from flexmbs.dynamics.contacts import apply_contact_forces
-from flexmbs.dynamics.couplers import coupler_values
-from flexmbs.dynamics.forces import apply_forces, joint_force
+from flexmbs.dynamics.couplers import joint_rows
+from flexmbs.dynamics.forces import ALL, BY_PRIMARY, WITH_REACTIONS, apply_forces, apply_joint_forces
 from flexmbs.dynamics.frames import modal_force, current_shapes
 from flexmbs.dynamics.inertia import inertia_force
-from flexmbs.dynamics.joint_loads import any_loaded, loads_of_primary, loads_settled, read_cuts, read_primary, runaway
+from flexmbs.dynamics.joint_loads import any_loaded, loads_settled, read_cuts, read_primary, runaway
 from flexmbs.dynamics.kinematics import outward
 from flexmbs.dynamics.pieces import damp_pieces
 from flexmbs.dynamics.rotors import apply_rotors, rotor_loads
@@ -56,8 +55,7 @@ def kinematics_at(model, here, none, t, bodies_alone, weightless):
         return 0
     for k in range(system.cuts.row.shape[0]):
         cut_joint(system, work, k, t, here)
-    drive_values(system, work, t, here)
-    coupler_values(system, work, t, here)
+    joint_rows(system, work, t, here)
     return 0
 
 
@@ -91,8 +89,8 @@ def balance(system, work, t, here, flags):
     clear_energies(system, work)
     for a in range(r.shape[0]):
         r[a] = 0.0
-    apply_forces(system, work, t, here, (slopes, with_reactions))
-    apply_contact_forces(system, work, t, q, s, slopes)
+    apply_forces(system, work, t, here, slopes, WITH_REACTIONS if with_reactions else ALL)
+    apply_contact_forces(system, work, t, here, slopes)
     if system.rotors.body.shape[0] > 0:
         rotor_loads(system, work, here)
         apply_rotors(system, work, q)
@@ -110,7 +108,7 @@ def balance(system, work, t, here, flags):
     if gathered:
         inward(tree, work.frames, motion, q, r)
         if with_reactions:
-            loaded_joint_forces(system, work, t, here, slopes)
+            apply_joint_forces(system, work, t, here, slopes, BY_PRIMARY)
         work.power[POWER_DRIVES] += drive_power(work.drive_rate, here.lam)
         if system.prescribed.law.shape[0] > 0:
             work.power[POWER_DRIVES] += prescribed_power(system, work, q)
@@ -188,19 +186,6 @@ def balanced(system, work, t, here, turns):
             here.sd[a] = math.nan
         return True
     return False
-
-
-@part
-def loaded_joint_forces(system, work, t, here, slopes):
-    """Joint forces loaded by the reactions of primary joints, once the inward sweep has given these: r ← r − τ."""
-    rows, at = system.forces.joint, system.tree.s_at
-    for f in range(rows.body.shape[0]):
-        if rows.loaded[f] > 0 and rows.body[f] >= 0:
-            loads_of_primary(system, work, f)
-            a = at[rows.body[f]] + rows.v[f]
-            before = work.force[a]
-            joint_force(system, work, t, here, f, slopes)
-            here.r[a] -= work.force[a] - before
 
 
 @part

@@ -15,17 +15,21 @@ Flexible Multibody Dynamics (2001), for the tangent operator T of rotations.
 import math
 
 from flexmbs._jit import called, part
+from flexmbs._jit.address import address_of, call, entry, memory_of
 from flexmbs.algebra.small import ZERO3, add, dot, load3_at, mul, scale, sub, tmul
 from flexmbs.algebra.so3 import log_so3, tangent_inverse_transposed
 from flexmbs.dynamics.frames import apply_pair, apply_wrench, frame_twist, keep_poses
 from flexmbs.dynamics.joints import relative_pose, relative_twist
-from flexmbs.dynamics.joint_loads import loads_of_cut
+from flexmbs.dynamics.joint_loads import loads_of_cut, loads_of_primary
 from flexmbs.dynamics.law_calls import call_law, given_values
 from flexmbs.system.callbacks import FRAME_ARGUMENTS
-from flexmbs.system.records import POWER_FORCES, POWER_LOSS
+from flexmbs.system.records import FRAME_FORCES, JOINT_FORCES, POWER_FORCES, POWER_LOSS, Equations
 
 SLOPE_STEP = 1e-6
 LOADED_ARGUMENTS = 7  # t, x, v and the loads of the joint, for functions that take them
+# joint forces: all by the loads that are there; those of cut joints by λ, without those loaded by the reactions of primary
+# joints; these alone
+ALL, WITH_REACTIONS, BY_PRIMARY = 0.0, 1.0, 2.0
 
 
 @part
@@ -150,21 +154,43 @@ def joints_place(rows, f, a):
     return rows.body[f, a], rows.cut[f, a], rows.v[f, a], rows.q[f, a]
 
 
-@called
-def joint_forces(system, work, t, here, flags):
+@entry
+def joint_forces_at(model, here, none, t, slopes, which):
     """Generalized forces τ (N, N m) on joint coordinates; across a cut joint the wrench C⁺ᵀ τ (theory, section 39).
 
-    ``flags`` (slopes, with reactions): with reactions, the loads of cut joints are those of λ, and forces loaded by the reactions
-    of primary joints are left to `loaded_joint_forces`.
+    ``which``: `ALL`, `WITH_REACTIONS` or `BY_PRIMARY`, of which r takes the forces too: r ← r − τ.
     """
-    slopes, with_reactions = flags
+    system, work = model.system, model.work
     rows = system.forces.joint
     for f in range(rows.body.shape[0]):
-        if with_reactions and rows.loaded[f] > 0:
-            if rows.body[f] >= 0:
-                continue
+        by_primary = rows.loaded[f] > 0 and rows.body[f] >= 0
+        if which != ALL and by_primary != (which == BY_PRIMARY):
+            continue
+        a = system.tree.s_at[rows.body[f]] + rows.v[f]
+        before = work.force[a]
+        if which == BY_PRIMARY:
+            loads_of_primary(system, work, f)
+        elif which == WITH_REACTIONS and rows.loaded[f] > 0:
             loads_of_cut(system, work, f, here.lam)
-        joint_force(system, work, t, here, f, slopes)
+        joint_force(system, work, t, here, f, slopes != 0.0)
+        if which == BY_PRIMARY:
+            here.r[a] -= work.force[a] - before
+    if which != BY_PRIMARY and system.forces.joints.n.shape[0] > 0:
+        joints_forces(system, work, t, here, slopes != 0.0)
+    return 0
+
+
+@entry
+def frame_forces_at(model, here, none, t, slopes, _b):
+    """Forces on frames, along lines between two, and of one frame relative to another (theory, section 39)."""
+    system, work, forces = model.system, model.work, model.system.forces
+    if forces.frame.coupling.shape[0] > 0:
+        frame_forces(system, work, t, here)
+    if forces.line.coupling.shape[0] > 0:
+        line_forces(system, work, t, here, slopes != 0.0)
+    if forces.pair.coupling.shape[0] > 0:
+        pair_forces(system, work, t, here, slopes != 0.0)
+    return 0
 
 
 @part
@@ -454,24 +480,25 @@ def pair_differences(rows, f, workspace, columns):
 
 
 @part
-def apply_forces(system, work, t, here, flags):
+def apply_forces(system, work, t, here, slopes, which):
     """All applied forces into the bodies' wrenches and the generalized forces, their power (W) into work.power.
 
-    ``flags`` (slopes, with reactions), see `joint_forces`. Theory, section 39.
+    ``which`` joint forces: see `joint_forces_at`. Theory, section 39.
     """
-    forces = system.forces
-    slopes, _ = flags
     if slopes:
         for k in range(work.slopes.shape[0]):
             for a in range(12):
                 for b in range(6):
                     work.slopes[k, a, b] = 0.0
-    joint_forces(system, work, t, here, flags)
-    if forces.joints.n.shape[0] > 0:
-        joints_forces(system, work, t, here, slopes)
-    if forces.frame.coupling.shape[0] > 0:
-        frame_forces(system, work, t, here)
-    if forces.line.coupling.shape[0] > 0:
-        line_forces(system, work, t, here, slopes)
-    if forces.pair.coupling.shape[0] > 0:
-        pair_forces(system, work, t, here, slopes)
+    apply_joint_forces(system, work, t, here, slopes, which)
+    if work.calls[FRAME_FORCES] >= 0:
+        model, given = memory_of(work.memory, Equations(system, work)), address_of(here)
+        call(work.calls[FRAME_FORCES], model, given, given, t, 1.0 if slopes else 0.0, 0.0)
+
+
+@part
+def apply_joint_forces(system, work, t, here, slopes, which):
+    """`joint_forces_at`, where there are any."""
+    if work.calls[JOINT_FORCES] >= 0:
+        model, given = memory_of(work.memory, Equations(system, work)), address_of(here)
+        call(work.calls[JOINT_FORCES], model, given, given, t, 1.0 if slopes else 0.0, which)

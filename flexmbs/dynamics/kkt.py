@@ -15,11 +15,10 @@ from flexmbs.algebra.small import largest
 from flexmbs._jit import called, part
 from flexmbs._jit.address import address_of, call, entry, memory_of
 from flexmbs.algebra.blocks import factorize, solve
-from flexmbs.dynamics.blocks import constraint_blocks, coupling_blocks, mass_blocks, stiffness_blocks, transmission
-from flexmbs.dynamics.contacts import function_blocks
+from flexmbs.dynamics.blocks import constraint_blocks, mass_blocks, stiffness_blocks, transmission
 from flexmbs.dynamics.equations import kinematics
+from flexmbs.dynamics.force_blocks import force_blocks
 from flexmbs.dynamics.kinematics import displace
-from flexmbs.dynamics.pieces import pieces_blocks
 from flexmbs.dynamics.rotors import rotor_blocks
 from flexmbs.system.records import KKT, Equations, Evaluation
 
@@ -38,10 +37,7 @@ def kkt_at(model, here, none, factored, c_mass, c_damping):
             rotor_blocks(system, work, q, c_mass)
     if c_damping >= 0.0:
         stiffness_blocks(system, work, c_damping)
-        coupling_blocks(system, work, q, c_damping)
-        if system.pieces_damping.size.shape[0] > 0:
-            pieces_blocks(system, work, c_damping)
-        function_blocks(system, work, q, c_damping)
+        force_blocks(system, work, here, c_damping)
     constraint_blocks(system, work, q)
     return factorize(system.elimination, values, work.stiffness) if factored != 0.0 else 0
 

@@ -10,17 +10,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs._jit.address import all_linked
+from flexmbs._jit.address import Entry, all_linked
 from flexmbs._jit.words import Layout, Mould, keep, layout, remember, word_count, words
 from flexmbs.algebra.blocks import SIZE
+from flexmbs.dynamics.contacts import contact_forces_at
+from flexmbs.dynamics.couplers import joint_rows_at
+from flexmbs.dynamics.cut_rows import cut_rows_at
 from flexmbs.dynamics.equations import kinematics_at, residual_at
+from flexmbs.dynamics.forces import frame_forces_at, joint_forces_at
+from flexmbs.dynamics.force_blocks import force_blocks_at
 from flexmbs.dynamics.kkt import kkt_at
 from flexmbs.dynamics.law_calls import connect_laws, make_law_workspace, most_arguments, most_read, most_stored
 from flexmbs.dynamics.second_order import scratch_width
 from flexmbs.law_kernel import KEPT
 from flexmbs.system.records import (
-    KINEMATICS, KKT, N_CALLS, RESIDUAL, SPARE, BodyMotion, ConstraintValues, ContactState, CurrentFrames, CutMotion,
-    Equations, Evaluation, Frames, Joints, Loads, Pairs, Path, RotorMotion, System, Work,
+    CONTACT_FORCES, CUT_ROWS, FORCE_BLOCKS, FRAME_FORCES, JOINT_FORCES, JOINT_ROWS, KINEMATICS, KKT, N_CALLS, OF_CHAIN,
+    RESIDUAL, SPARE, BodyMotion, ConstraintValues, ContactState, CurrentFrames, CutMotion, Equations, Evaluation, Frames,
+    Joints, Loads, Pairs, Path, RotorMotion, System, Work,
 )  # fmt: skip
 
 
@@ -32,7 +38,7 @@ BODY = {
     "through": 6, "applied": 6, "directions": 36,
 }  # fmt: skip
 POSES = {"Ra": 9, "xa": 3, "Rb": 9, "xb": 3, "R": 9, "x": 3}
-CUT = {"eta": 6, "etad": 6, "directions": 36, "inverse": 36, "covectors": 36, "keeps": KEPT}
+CUT = {"eta": 6, "etad": 6, "directions": 36, "inverse": 36, "covectors": 36, "keeps": KEPT, "twist": 6, "twist_rate": 6}
 ROTOR = {"load": 4}
 CONTACT = {"gap": 0, "velocity": 3, "moving": 3, "force": 3, "beside": 0, "covectors": 18, "slope": 2}
 
@@ -104,7 +110,7 @@ def unconnected(system: System, beta: np.ndarray | None = None) -> Work:
     zero.flags.writeable = False
     work = Work(
         path=path, frames=_current_frames(system.frames), joints=_current_joints(system),
-        calls=z(N_CALLS, np.int64), memory=z(0, np.int64),
+        calls=np.full(N_CALLS, -1), memory=z(0, np.int64),
         motion=BodyMotion(**_zeros(nb, BODY)), force=z(ns),
         cut=CutMotion(pair=_pairs(cuts.frame_p, cuts.frame_c, cuts.top, np.arange(n_cuts)), **_zeros(n_cuts, CUT)),
         beta=np.concatenate([path.beta, z(SPARE)]), gs=ConstraintValues(z(nc), z(nc), z(nc)),
@@ -161,8 +167,26 @@ def _connect(system: System, work: Work) -> None:
     connect_laws(system, work.laws)
     work.memory[:] = words(equations := Equations(system, work))
     one = Evaluation(work.r, work.r, work.r, work.r, work.r, work.r)
-    for place, kernel in ((KINEMATICS, kinematics_at), (RESIDUAL, residual_at), (KKT, kkt_at)):
+    for place, kernel in _used(system).items():
         work.calls[place] = kernel.address(equations, one, one)
+
+
+def _used(system: System) -> dict[int, Entry]:
+    """The shared kernels that evaluations of a system call, those of what few models have only where it has any."""
+    forces, used = system.forces, {KINEMATICS: kinematics_at, RESIDUAL: residual_at, KKT: kkt_at}
+    if len(forces.joint.body) or len(forces.joints.n):
+        used[JOINT_FORCES] = joint_forces_at
+    if len(forces.frame.coupling) or len(forces.line.coupling) or len(forces.pair.coupling):
+        used[FRAME_FORCES] = frame_forces_at
+    if len(system.contacts.a):
+        used[CONTACT_FORCES] = contact_forces_at
+    if len(system.drives.row) or len(system.couplers.row):
+        used[JOINT_ROWS] = joint_rows_at
+    if (system.cuts.kernel != OF_CHAIN).any():
+        used[CUT_ROWS] = cut_rows_at
+    if len(system.couplings.a) or len(system.contacts.a) or len(system.pieces_damping.size):
+        used[FORCE_BLOCKS] = force_blocks_at
+    return used
 
 
 def follow(work: Work) -> None:

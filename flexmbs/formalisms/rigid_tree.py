@@ -13,7 +13,7 @@ import numpy as np
 from flexmbs._jit import part
 from flexmbs.dynamics.articulated_rigid import rigid_accelerations
 from flexmbs.dynamics.articulated_work import Rigid, make_rigid
-from flexmbs.dynamics.forces import joint_forces, joints_forces
+from flexmbs.dynamics.forces import ALL, apply_joint_forces
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import System, depends_on_reactions
@@ -32,10 +32,7 @@ def accelerations(system, work, workspace, t, here):
         work.force[a] = 0.0
     for a in range(3):
         work.power[a] = 0.0
-    if system.forces.joint.coupling.shape[0] > 0:
-        joint_forces(system, work, t, here, (False, False))
-    if system.forces.joints.n.shape[0] > 0:
-        joints_forces(system, work, t, here, False)
+    apply_joint_forces(system, work, t, here, False, ALL)
     return rigid_accelerations(system, workspace.rigid, here, work.force)
 
 

@@ -11,7 +11,7 @@ from flexmbs.algebra.small import add, cross, load3_at, load9_at, mul, neg, scal
 from flexmbs.dynamics.constraints import constraint_wrench, prescribed_effort, six_apply, with_couplers, with_terms
 from flexmbs.dynamics.contacts import contact_kinematics, given_contact_forces, law_forces
 from flexmbs.dynamics.equations import body_motion, clear_energies, kinematics, residual_with_reactions
-from flexmbs.dynamics.forces import apply_forces, coordinate_at, joint_force_value, joint_place, joints_law
+from flexmbs.dynamics.forces import ALL, apply_forces, coordinate_at, joint_force_value, joint_place, joints_law
 from flexmbs.dynamics.frames import frame_pose, frame_rates, world_pose
 from flexmbs.dynamics.inertia import body_energy
 from flexmbs.dynamics.laws import law_of_time
@@ -254,7 +254,7 @@ def applied_history(system, work, states, reactions, out):
                 work.loads.read[r, a] = reactions[i, r, a]
         here = Evaluation(states.q[i], states.s[i], states.sd[i], work.zero, states.z[i], work.zero)
         body_motion(system, work, states.t[i], here.q, here.s, here.sd)
-        apply_forces(system, work, states.t[i], here, (False, False))
+        apply_forces(system, work, states.t[i], here, False, ALL)
         for b in range(out.shape[1]):
             for a in range(6):
                 out[i, b, a] = work.motion.applied[b, a]

@@ -10,7 +10,12 @@ import numpy as np
 
 from flexmbs._jit.address import Entry, layouts_only
 from flexmbs.api.model import Model
+from flexmbs.dynamics.contacts import contact_forces_at
+from flexmbs.dynamics.couplers import joint_rows_at
+from flexmbs.dynamics.cut_rows import cut_rows_at
 from flexmbs.dynamics.equations import kinematics_at, residual_at
+from flexmbs.dynamics.force_blocks import force_blocks_at
+from flexmbs.dynamics.forces import frame_forces_at, joint_forces_at
 from flexmbs.dynamics.kkt import kkt_at
 from flexmbs.dynamics.law_calls import compile_laws
 from flexmbs.dynamics.work import unconnected
@@ -30,6 +35,10 @@ from flexmbs.system.records import Equations, Evaluation
 from flexmbs.time_stepping.run import Run
 
 SHARED = {"kinematics": kinematics_at, "residual": residual_at, "equations with multipliers": kkt_at}
+OPTIONAL = {
+    "forces on joints": joint_forces_at, "forces on frames": frame_forces_at, "contacts": contact_forces_at,
+    "drives and couplers": joint_rows_at, "relations and user rows": cut_rows_at, "stiffness of forces": force_blocks_at,
+}  # fmt: skip
 LAWS = "laws of forces and contacts"
 DEMO = ("multiplier", "generalized-alpha")  # the pair used by the demo
 Progress = Callable[[float, str], None]
@@ -56,7 +65,7 @@ def compile_shared(name: str) -> str:
     compiled = compile_model(pendulum())
     work = unconnected(compiled.system, declared_state(compiled).beta)
     one = Evaluation(*[np.zeros(1)] * 6)
-    SHARED[name].address(Equations(compiled.system, work), one, one)
+    (SHARED | OPTIONAL)[name].address(Equations(compiled.system, work), one, one)
     return name
 
 
@@ -113,7 +122,7 @@ def warm_up_demo() -> None:
 def warm_up(progress: Progress) -> None:
     """Compile the kernels of every run, in one process per processor."""
     wanted = list(pairs())
-    shared = [*SHARED, LAWS]
+    shared = [*SHARED, *OPTIONAL, LAWS]
     count = len(shared) + len(wanted)
     done = 0
     with ProcessPoolExecutor(os.cpu_count() or 1, mp_context=get_context("spawn")) as pool:

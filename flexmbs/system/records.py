@@ -29,8 +29,8 @@ USER_PARENT, USER_POSITION, USER_VELOCITY, USER_CONSTANTS = range(4)
 USER_ALONG = USER_CONSTANTS  # of rows by a function: ROWS_ALONG, VALUES_ALONG, or the law of ġ along a motion
 ROWS_ALONG, VALUES_ALONG = -1, -2  # a rate is that of the rows, or by differences of the values
 SPARE = 8  # scratch behind Work.beta
-# indices in Work.calls
-KINEMATICS, RESIDUAL, KKT, N_CALLS = range(4)
+# indices in Work.calls; the last ones of what few models have, which are not compiled for others
+KINEMATICS, RESIDUAL, KKT, JOINT_FORCES, FRAME_FORCES, CONTACT_FORCES, JOINT_ROWS, CUT_ROWS, FORCE_BLOCKS, N_CALLS = range(10)
 # indices in Work.power
 POWER_FORCES, POWER_LOSS, POWER_DRIVES = range(3)
 # iterations at most for the loads of forces that depend on reactions; last change per turn, relative; size beyond all bounds
@@ -489,6 +489,8 @@ class CutMotion(NamedTuple):
     inverse: np.ndarray  # (ncut, 36) C⁺
     covectors: np.ndarray  # (ncut, 36) constraint rows
     keeps: np.ndarray  # (ncut, 3) what a relation keeps of this state if it is accepted
+    twist: np.ndarray  # (ncut, 6) of the child relative to the parent, child's axes, of relations and user functions
+    twist_rate: np.ndarray  # (ncut, 6)
 
 
 class ContactState(NamedTuple):

@@ -1,0 +1,36 @@
+"""Rows of the cuts that are no joints' chains: relations and user functions, by a kernel of their own that few models need.
+
+Theory: docs/theory.md, sections 15 and 37.
+"""
+
+from flexmbs._jit import part
+from flexmbs._jit.address import address_of, call, entry, memory_of
+from flexmbs.algebra.small import load3_at, store3_at
+from flexmbs.dynamics.relations import relation_rows
+from flexmbs.dynamics.user_rows import user_rows
+from flexmbs.system.records import CUT_ROWS, OF_FUNCTIONS, Equations
+
+
+@entry
+def cut_rows_at(model, here, none, t, k, _b):
+    """Rows of cut k from the relative twist of its frames and the rate of that in work.cut, child's axes."""
+    system, work, k = model.system, model.work, int(k)
+    twist, rate = work.cut.twist, work.cut.twist_rate
+    v, w = load3_at(twist, k, 0), load3_at(twist, k, 3)
+    av, aw = load3_at(rate, k, 0), load3_at(rate, k, 3)
+    if system.cuts.kernel[k] == OF_FUNCTIONS:
+        user_rows(system, work, k, t, (v, w), (av, aw))
+    else:
+        relation_rows(system, work, k, t, (v, w), (av, aw))
+    return 0
+
+
+@part
+def cut_rows(system, work, k, t, here, twist, rate):
+    """`cut_rows_at` with the relative ``twist`` (v, ω) and the ``rate`` of that."""
+    store3_at(work.cut.twist, k, 0, twist[0])
+    store3_at(work.cut.twist, k, 3, twist[1])
+    store3_at(work.cut.twist_rate, k, 0, rate[0])
+    store3_at(work.cut.twist_rate, k, 3, rate[1])
+    model, given = memory_of(work.memory, Equations(system, work)), address_of(here)
+    call(work.calls[CUT_ROWS], model, given, given, t, float(k), 0.0)

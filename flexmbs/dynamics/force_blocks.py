@@ -1,0 +1,30 @@
+"""Blocks of the bordered matrix from forces between frames, contacts and the joints of divided bodies, by a kernel of their own.
+
+Theory: docs/theory.md, sections 26 and 39.
+"""
+
+from flexmbs._jit import part
+from flexmbs._jit.address import address_of, call, entry, memory_of
+from flexmbs.dynamics.blocks import coupling_blocks
+from flexmbs.dynamics.contacts import function_blocks
+from flexmbs.dynamics.pieces import pieces_blocks
+from flexmbs.system.records import FORCE_BLOCKS, Equations
+
+
+@entry
+def force_blocks_at(model, here, none, t, c_damping, _b):
+    """Jᵀ (K + c_damping D) J of couplings, contacts by user functions and damped divided bodies into work.values."""
+    system, work = model.system, model.work
+    coupling_blocks(system, work, here.q, c_damping)
+    if system.pieces_damping.size.shape[0] > 0:
+        pieces_blocks(system, work, c_damping)
+    function_blocks(system, work, here.q, c_damping)
+    return 0
+
+
+@part
+def force_blocks(system, work, here, c_damping):
+    """`force_blocks_at`, where there are any."""
+    if work.calls[FORCE_BLOCKS] >= 0:
+        model, given = memory_of(work.memory, Equations(system, work)), address_of(here)
+        call(work.calls[FORCE_BLOCKS], model, given, given, 0.0, c_damping, 0.0)
