@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexmbs.errors import MachineError
-from flexmbs.signals.arguments import FloatArray, number_list
+from flexmbs.signals.arguments import FloatArray, number_list, whole_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,8 +26,9 @@ class Cycles:
         return 0.5 * self.range
 
     def histogram(self, bins: int = 32) -> tuple[FloatArray, FloatArray]:
-        """Counts (bins,) over equal classes of the range, and their edges (bins + 1,)."""
-        counts, edges = np.histogram(self.range, bins, (0.0, float(self.range.max(initial=0.0)) or 1.0), weights=self.count)
+        """Counts (bins,) over equal classes of the range, and their edges (bins + 1,). Raises InputError."""
+        count = whole_number(bins, "bins", least=1)
+        counts, edges = np.histogram(self.range, count, (0.0, float(self.range.max(initial=0.0)) or 1.0), weights=self.count)
         return counts, edges
 
 

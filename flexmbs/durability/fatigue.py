@@ -20,6 +20,7 @@ from flexmbs.results.solution import SolutionData
 from flexmbs.results.stress import StressView
 from flexmbs.results.stress_values import FloatArray, IntArray, NodalStress, principal
 from flexmbs.results.tables import table_text
+from flexmbs.signals.arguments import whole_number, whole_numbers
 
 PLANES = 18  # directions across the surface, 10° apart
 BLOCK = 256  # nodes
@@ -127,14 +128,13 @@ def _chosen(stress: StressView, nodes: Iterable[int] | None, hottest: int | None
     if nodes is not None and hottest is not None:
         raise InputError("fatigue: give nodes or hottest, not both")
     if nodes is not None:
-        return np.unique(np.atleast_1d(np.asarray(nodes, np.int64)))
+        return np.unique(whole_numbers(nodes, "nodes"))
     if hottest is None:
         return np.unique(stress.node_ids)
-    if isinstance(hottest, bool) or not isinstance(hottest, int) or hottest < 1:
-        raise InputError(f"hottest: must be a whole number from 1, not {hottest!r}")
+    count = whole_number(hottest, "hottest", least=1)
     envelope = stress.envelope
     order = envelope.node_ids[np.argsort(-envelope.von_mises, kind="stable")]
-    return order[np.sort(np.unique(order, return_index=True)[1])][:hottest]
+    return order[np.sort(np.unique(order, return_index=True)[1])][:count]
 
 
 def _histories(stress: StressView, nodes: IntArray) -> Iterator[NodalStress]:

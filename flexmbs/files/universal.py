@@ -50,7 +50,10 @@ def write_functions(path: str | os.PathLike[str], model: str, functions: Iterabl
         raise MachineError('to_uff: needs the package pyuff; install it: pip install "flexmbs[uff]"') from None
     with whole_file(path) as draft:
         file = pyuff.UFF(str(draft))
-        file.write_sets([{"type": 164, "temp_offset": 273.15, **_SI}, *(_dataset(model, each) for each in functions)], "add")
+        try:
+            file.write_sets([{"type": 164, "temp_offset": 273.15, **_SI}, *(_dataset(model, each) for each in functions)], "add")
+        except Exception as error:
+            raise (error.__context__ if isinstance(error.__context__, OSError) else error) from None  # pyuff hides the reason
 
 
 def _dataset(model: str, function: NodalFunction) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flexmbs.errors import InputError
 from flexmbs.results.stress_values import FloatArray, IntArray, principal
+from flexmbs.signals.arguments import one_number, whole_number
 
 if TYPE_CHECKING:
     from flexmbs.results.stress import StressView
@@ -89,13 +89,10 @@ def _use(spot: HotSpot) -> str:
 
 def hot_spots(stress: StressView, count: int, spacing: float | None) -> HotSpots:
     """The worst ``count`` nodes of the envelope at the minimum spacing. Raises InputError."""
-    if count < 1:
-        raise InputError(f"count: is {count}; give at least 1")
+    count = whole_number(count, "count", least=1)
     envelope = stress.envelope
     size = float(np.linalg.norm(np.ptp(envelope.positions, axis=0))) if len(envelope.positions) else 0.0
-    distance = SPACING * size if spacing is None else float(spacing)
-    if not distance >= 0.0:
-        raise InputError(f"spacing: is {spacing}; give a length >= 0 in m")
+    distance = SPACING * size if spacing is None else one_number(spacing, "spacing", least=0.0)
     order = np.argsort(-envelope.von_mises, kind="stable")
     rows = np.array(spread(order, envelope.positions, envelope.node_ids, count, distance), np.int64)
     times = np.searchsorted(stress.t, envelope.time[rows])

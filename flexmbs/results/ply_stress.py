@@ -11,6 +11,7 @@ import numpy as np
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.plies import PLACES, Plies, PlyPlaces, tsai_wu_parts
 from flexmbs.results.stress_values import FloatArray, IntArray
+from flexmbs.signals.arguments import one_number, whole_numbers
 
 BLOCK = 2**21  # values of one block of points
 
@@ -84,7 +85,7 @@ class PlyView:
     def history(self, nodes: int | Iterable[int]) -> PlyStress:
         """All plies under chosen nodes (numbers on either face of the shell) at all output times. Raises InputError for nodes
         without plies."""
-        wanted = np.atleast_1d(np.asarray(nodes, np.int64)).ravel()
+        wanted = whole_numbers(nodes, "nodes")
         faces = np.stack([self._node_ids[self.plies.bottom], self._node_ids[self.plies.top]])
         missing = wanted[~np.isin(wanted, faces)]
         if len(missing):
@@ -94,6 +95,7 @@ class PlyView:
 
     def field(self, t: float) -> PlyStress:
         """All plies at all points at the output time nearest to t, s. Raises InputError for times outside of the run."""
+        t = one_number(t, "t")
         if not self.t[0] <= t <= self.t[-1]:
             raise InputError(f"t: {t:g} s is outside of the solution, which has {self.t[0]:g} … {self.t[-1]:g} s")
         i = int(np.argmin(np.abs(self.t - t)))

@@ -24,6 +24,7 @@ from flexmbs.results.hot_spots import Envelope, HotSpots, hot_spots
 from flexmbs.results.ply_stress import PlyView
 from flexmbs.results.stress_values import FloatArray, IntArray, NodalStress
 from flexmbs.results.telling import telling_outputs
+from flexmbs.signals.arguments import one_number, whole_numbers
 
 BLOCK = 4 * 2**20  # bytes of the stresses of one block of nodes, for which the fast memory of a processor has room
 MOST_TIMES, MOST_VALUES = 2000, 20_000_000  # outputs, or nodes times outputs, evaluated by summary and report
@@ -91,7 +92,7 @@ class StressView:
 
     def history(self, nodes: int | Iterable[int]) -> NodalStress:
         """Stress of chosen nodes (numbers in the mesh) at all output times. Raises InputError for nodes without stress."""
-        wanted = np.atleast_1d(np.asarray(nodes, np.int64)).ravel()
+        wanted = whole_numbers(nodes, "nodes")
         ids = self.node_ids
         missing = wanted[~np.isin(wanted, ids)]
         if len(missing):
@@ -101,6 +102,7 @@ class StressView:
 
     def field(self, t: float) -> NodalStress:
         """Stress of all nodes at the output time nearest to t, s. Raises InputError for times outside of the run."""
+        t = one_number(t, "t")
         if not self.t[0] <= t <= self.t[-1]:
             raise InputError(f"t: {t:g} s is outside of the solution, which has {self.t[0]:g} … {self.t[-1]:g} s")
         i = int(np.argmin(np.abs(self.t - t)))

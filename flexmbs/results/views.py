@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
+from flexmbs.signals.arguments import whole_numbers
 from flexmbs.system.trajectory import Impact
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class BodyView:
         if self._deformation is None:
             raise InputError(f"body '{self.name}' has no nodes: it is rigid, or its file has no surface")
         ids = self._deformation.surface.node_ids
-        wanted = np.atleast_1d(np.asarray(nodes, np.int64)).ravel()
+        wanted = whole_numbers(nodes, "nodes")
         missing = wanted[~np.isin(wanted, ids)]
         if len(missing):
             raise InputError(f"node {missing[0]} is not in the mesh of body '{self.name}'")

@@ -52,6 +52,16 @@ def whole_number(value: Any, key: str, *, least: int, most: float = np.inf) -> i
     return int(value)
 
 
+def whole_numbers(value: Any, key: str) -> NDArray[np.int64]:
+    """A list (n,) of whole numbers, n ≥ 1, such as those of nodes. Raises InputError."""
+    listed = value if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
+    found = number_list(np.ravel(np.asarray(listed, None if np.size(listed) else float)), key)
+    wrong = found[(found != np.floor(found)) | (np.abs(found) > 2**53)]
+    if len(wrong):
+        raise InputError(f"{key}: must be whole numbers, not {wrong[0]:.17g}")
+    return found.astype(np.int64)
+
+
 def chosen_names(wanted: Iterable[Any] | None, known: Sequence[str], key: str) -> list[str]:
     """Names out of ``known``, each a text or a tuple of its words; all of them by default. Raises InputError."""
     if wanted is None:

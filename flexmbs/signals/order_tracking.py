@@ -43,8 +43,9 @@ def order_map(signal: Signal, angle: ArrayLike, revolutions: int, highest: float
     weights = np.hanning(n + 1)[:-1]  # periodic
     starts = np.arange(0, len(theta) - n, hop) if len(theta) > n else np.array([0])
     blocks = np.stack([values[start : start + n] for start in starts])
-    lines = np.abs(np.fft.rfft(weights * blocks, axis=1)).T * 2.0 / weights.sum()
-    lines[0] *= 0.5
+    means = np.average(blocks, axis=1, weights=weights)  # apart: the window would spread them over the orders beside
+    lines = np.abs(np.fft.rfft(weights * (blocks - means[:, None]), axis=1)).T * 2.0 / weights.sum()
+    lines[0] = np.abs(means)
     orders = np.arange(len(lines)) / revolutions
     keep = orders <= highest
     ends = np.minimum(starts + n, len(theta) - 1)

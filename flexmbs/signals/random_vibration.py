@@ -58,6 +58,7 @@ def read_inputs(inputs: Any, known: tuple[str, ...], units: tuple[str, ...]) -> 
     if not isinstance(inputs, Mapping) or not inputs:
         raise InputError("inputs: must be a dictionary of inputs and their power spectral densities, {'force tip z': fm.Psd(…)}")
     names = chosen_names(inputs, known, "inputs")
+    _require_apart(names)
     for name, psd in zip(names, inputs.values()):
         if not isinstance(psd, Psd):
             raise InputError(f"inputs: '{name}' needs a fm.Psd, not {type(psd).__name__}")
@@ -65,6 +66,17 @@ def read_inputs(inputs: Any, known: tuple[str, ...], units: tuple[str, ...]) -> 
         if psd.unit != unit:
             raise InputError(f"inputs: '{name}' is in {unit}, its density in ({psd.unit})²/Hz; convert it to ({unit})²/Hz")
     return dict(zip(names, inputs.values()))
+
+
+def _require_apart(names: list[str]) -> None:
+    """Raise InputError for inputs that are one motion or force, whose densities do not add."""
+    seen: dict[str, str] = {}
+    for name in names:
+        cause = name.removesuffix(" rate").removesuffix(" acceleration") if name.startswith("drive ") else name
+        if cause in seen:
+            same = f"'{name}' twice" if seen[cause] == name else f"'{seen[cause]}' and '{name}', one motion"
+            raise InputError(f"inputs: has {same}; give one density of it")
+        seen[cause] = name
 
 
 def random_response(response: FrequencyResponse, inputs: Mapping[str, Psd]) -> RandomResponse:

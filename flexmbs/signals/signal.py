@@ -111,8 +111,9 @@ class Signal:
 
         n = len(self.values)
         weights = _window(get_window, window, n)
-        values = np.asarray(np.fft.rfft(weights * self.values) * 2.0 / weights.sum(), complex)
-        values[0] *= 0.5
+        mean = np.average(self.values, weights=weights)  # apart: a window would spread it over the lines beside
+        values = np.asarray(np.fft.rfft(weights * (self.values - mean)) * 2.0 / weights.sum(), complex)
+        values[0] = mean
         if n % 2 == 0:
             values[-1] *= 0.5
         return Spectrum(np.arange(len(values)) * self.rate / n, values, self.name, self.unit)

@@ -17,7 +17,7 @@ from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError, ModelWarning
 from flexmbs.model.laws import Ramp
 from flexmbs.results.state import HasState
-from flexmbs.signals.arguments import FloatArray, number_list
+from flexmbs.signals.arguments import FloatArray, number_list, one_number, whole_number
 from flexmbs.signals.tracking import Branches, ComplexArray, track
 from flexmbs.studies.compared_shapes import compared_shapes
 from flexmbs.studies.jacobians import AXES, frame_jacobian
@@ -109,22 +109,25 @@ class Campbell(ModeBranches):
     turning: NDArray[np.bool_]
 
     def critical(self, order: float = 1.0) -> list[Critical]:
-        """Speeds at which an oscillating mode has the frequency order · Ω/2π, by monotone cubic interpolation between the given
-        speeds, ascending."""
+        """Speeds at which an oscillating mode has the frequency order · |Ω|/2π, by monotone cubic interpolation between the given
+        speeds of one sense, ascending. Raises InputError."""
+        order = one_number(order, "order", least=0.0)
+        pairs = [(branch, sense) for branch in range(self.eigenvalue.shape[1]) for sense in (-1.0, 1.0)]
+        return sorted(point for branch, sense in pairs for point in self._critical(branch, sense, order))
+
+    def _critical(self, branch: int, sense: float, order: float) -> list[Critical]:
+        """Of one branch at the speeds of one sense of rotation."""
         from scipy.interpolate import PchipInterpolator
 
-        found = []
-        for branch in range(self.eigenvalue.shape[1]):
-            use = np.isfinite(self.eigenvalue[:, branch].real) & (self.eigenvalue[:, branch].imag > 0.0)
-            if use.sum() < 2:
-                continue
-            speed = np.abs(self.values[use])
-            rising = np.argsort(speed)
-            apart = PchipInterpolator(speed[rising], (self.frequency[use, branch] - order * speed / (2.0 * np.pi))[rising])
-            meets = [float(root) for root in apart.roots(extrapolate=False) if root > 0.0]
-            turning = bool(self.turning[branch])
-            found += [Critical(root, order * root / (2.0 * np.pi), branch, order, turning) for root in meets]
-        return sorted(found)
+        value = self.eigenvalue[:, branch]
+        use = np.flatnonzero(np.isfinite(value.real) & (value.imag > 0.0) & (sense * self.values >= 0.0))
+        speed, first = np.unique(sense * self.values[use], return_index=True)
+        if len(speed) < 2:
+            return []
+        apart = PchipInterpolator(speed, self.frequency[use[first], branch] - order * speed / (2.0 * np.pi))
+        meets = [float(root) for root in apart.roots(extrapolate=False) if root > 0.0]
+        turning = bool(self.turning[branch])
+        return [Critical(sense * root, order * root / (2.0 * np.pi), branch, order, turning) for root in meets]
 
     def plot(self, orders: ArrayLike = (1.0,)) -> Figure:
         """Frequencies and damping ratios over the speed; backward whirl dashed; lines of the orders with the critical speeds."""
@@ -266,11 +269,10 @@ def _linear(made: Made, *, steady: bool) -> Linearization:
 
 def _kept(eigenvalue: ComplexArray, modes: int | None) -> np.ndarray:
     """Indices of the branches, sorted by the frequency at which they begin; at most ``modes``."""
-    if modes is not None and (not isinstance(modes, int) or modes < 1):
-        raise InputError(f"modes: must be a whole number from 1, not {modes!r}")
+    count = None if modes is None else whole_number(modes, "modes", least=1)
     there = np.isfinite(eigenvalue.real)
     first = np.abs(eigenvalue[there.argmax(axis=0), np.arange(eigenvalue.shape[1])])
-    order = np.argsort(np.nanmin(np.abs(eigenvalue), axis=0), kind="stable")[:modes]
+    order = np.argsort(np.nanmin(np.abs(eigenvalue), axis=0), kind="stable")[:count]
     return order[np.argsort(first[order], kind="stable")]
 
 

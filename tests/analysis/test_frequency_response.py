@@ -204,6 +204,8 @@ def test_universal_file_for_modal_programs(tmp_path: Path) -> None:
     places = [("position", name, "x") for name in ("first", "second")]
     found = fm.linearize(model, inputs=[("force", "second", "x")], outputs=places).response(np.geomspace(0.1, 5.0, 50))
     found.to_uff(tmp_path / "response.uff")
+    with pytest.raises(fm.MachineError, match="cannot be written"):
+        found.to_uff(tmp_path / "no folder" / "response.uff")
     units, *read = pyuff.UFF(str(tmp_path / "response.uff")).read_sets()
     assert (units["type"], units["units_code"]) == (164, 1)
     assert [each["id1"].strip() for each in read] == [f"position {name} x / force second x" for name in ("first", "second")]

@@ -51,6 +51,18 @@ def test_critical_speeds() -> None:
     np.testing.assert_allclose([point.frequency * 2.0 * np.pi for point in found], expected, rtol=1e-5)
 
 
+def test_critical_speeds_of_both_senses() -> None:
+    """Speeds of both senses, some given twice: each sense has its own, which do not follow from those of the other."""
+    speeds = np.concatenate([-SPEEDS[:0:-1], SPEEDS[::2], SPEEDS[-1:]])
+    found = fm.campbell(rotor(polar=0.02), speeds, drive="motor", frame="disc/end")
+    own = np.array([np.sqrt(K / MASS)] * 2 + [np.sqrt(K_TILT / (I_T + sign * 0.02)) for sign in (1.0, -1.0)])
+    np.testing.assert_allclose([point.speed for point in found.critical()], np.sort([*-own, *own]), rtol=1e-4)
+    assert len(found.plot().axes[0].lines) > 0
+    for order in ("one", np.nan, -1.0):
+        with pytest.raises(fm.InputError, match="order: "):
+            found.critical(order)  # type: ignore[arg-type]
+
+
 def bead(*, turning: bool) -> fm.Model:
     """A point on springs in two directions, on a turning table or below one."""
     model = fm.Model("bead", gravity=(0.0, 0.0, 0.0))

@@ -57,6 +57,16 @@ def test_uncorrelated_inputs_add_their_squares() -> None:
     assert both == pytest.approx(np.hypot(*parts), rel=1e-3)
 
 
+def test_one_cause_has_one_density() -> None:
+    """Two densities of one motion or force would add as if they were independent, or one would be dropped."""
+    force, shake = fm.Psd([1.0, 100.0], [0.3, 0.1], unit="N"), fm.Psd([1.0, 100.0], [1.0, 1.0], unit="m/s²")
+    with pytest.raises(fm.InputError, match="inputs: has 'effort mount' twice"):
+        linear().random_response({"effort mount": force, ("effort", "mount"): force})
+    table = fm.Psd([1.0, 100.0], [1e-8, 1e-8], unit="m")
+    with pytest.raises(fm.InputError, match="inputs: has 'drive table' and 'drive table acceleration', one motion"):
+        linear().random_response({("drive", "table"): table, "drive table acceleration": shake})
+
+
 def test_it_is_the_density_of_a_simulated_signal() -> None:
     """Noise drives the equation of motion in SciPy; Welch's estimate of its response is |H|² times that of the force."""
     rng, step = np.random.default_rng(3), 2e-3

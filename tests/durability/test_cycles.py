@@ -114,6 +114,13 @@ def test_small_cycles_are_cycles() -> None:
         fm.rainflow([0.0, 1e308, -1e308])
 
 
+@pytest.mark.parametrize("bins", [0, -3, "auto", 2.5])
+def test_classes_of_no_number(bins: object) -> None:
+    pytest.importorskip("rainflow")
+    with pytest.raises(fm.InputError, match="bins: must be a whole number from 1"):
+        fm.rainflow(ASTM).histogram(bins)  # type: ignore[arg-type]
+
+
 def test_without_the_package_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rainflow", None)
     with pytest.raises(fm.MachineError, match=r"^rainflow: needs the package rainflow; install it: pip install "):

@@ -142,6 +142,12 @@ def test_bad_arguments(cyclic: fm.Solution) -> None:
         fm.fatigue(cyclic, "arm", curve, measure="von Mises")
     with pytest.raises(fm.InputError, match=r"curve: must be a fm.SNCurve, not float"):
         fm.fatigue(cyclic, "arm", 5.0)
+    for nodes in ([1.5], [], "one", [float("nan")], [True], [1e30]):
+        for call in (cyclic.body("arm").stress.history, cyclic.body("arm").displacement):
+            with pytest.raises(fm.InputError, match="nodes: "):
+                call(nodes)  # type: ignore[arg-type]
+        with pytest.raises(fm.InputError, match="nodes: "):
+            fm.fatigue(cyclic, "arm", curve, nodes=nodes)  # type: ignore[arg-type]
     with pytest.raises(fm.InputError, match="give nodes or hottest, not both"):
         fm.fatigue(cyclic, "arm", curve, nodes=[1], hottest=3)
     with pytest.raises(fm.InputError, match="node 123456 of body 'arm' has no stress"):

@@ -29,6 +29,16 @@ def test_amplitudes_and_phases_of_tones(window: str) -> None:
     np.testing.assert_allclose([each.place for each in first], [50.0, 120.0], atol=1e-2)
 
 
+@pytest.mark.parametrize("window", ["boxcar", "hann", "flattop"])
+def test_a_mean_is_on_the_line_0_alone(window: str) -> None:
+    """A window spreads a large mean over the lines beside, where it looked like a slow oscillation."""
+    found = fm.Signal(T, np.full(len(T), 5.0)).fft(window)
+    np.testing.assert_allclose(found.amplitude, np.append(5.0, np.zeros(len(found.f) - 1)), atol=1e-12)
+    orders = fm.Signal(T, np.full(len(T), -5.0)).orders(20.0 * T)
+    np.testing.assert_allclose(orders.amplitude[0], 5.0)
+    np.testing.assert_allclose(orders.amplitude[1:], 0.0, atol=1e-12)
+
+
 def test_density_has_the_power_of_a_tone_and_the_level_of_noise() -> None:
     tones = fm.Signal(T, tone(80.0, 2.0), "a", "m").psd(segment=1000)
     assert tones.rms == pytest.approx(np.sqrt(2.0), rel=1e-3)
