@@ -161,7 +161,9 @@ def report(
 def view(
     file: Annotated[
         Path,
-        typer.Argument(metavar="FILE", help="Model (TOML), robot (URDF), solution or flexible body (HDF5).", show_default=False),
+        typer.Argument(
+            metavar="FILE", help="Model (TOML), robot (URDF, MJCF, SDF), solution or flexible body (HDF5).", show_default=False
+        ),
     ],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="HTML file; default: FILE with .view.html.")] = None,
     browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,

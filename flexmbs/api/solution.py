@@ -61,7 +61,7 @@ class Solution(SolutionData):
 
         if not isinstance(other, SolutionData):
             raise InputError(f"other: must be a Solution, not {type(other).__name__}")
-        if not isinstance(names, tuple | list) or len(names) != 2:
+        if not isinstance(names, tuple | list) or [type(each) for each in names] != [str, str]:
             raise InputError(f"names: must be two texts, not {shown(names)}")
         target = file_path(path)
         check_kind(target, comparison_kind(target))

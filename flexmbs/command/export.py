@@ -23,6 +23,7 @@ class Wanted(NamedTuple):
 def export(path: Path, folder: Path | None, wanted: Wanted) -> None:
     """Write the tables and bodies of a solution file into a folder. Raises InputError, MachineError."""
     from flexmbs.api.solution import Solution
+    from flexmbs.exports.gltf import write_gltf
     from flexmbs.exports.vtkhdf import write_vtkhdf
 
     if not any((wanted.csv, wanted.mat, wanted.vtu, wanted.vtkhdf, wanted.gltf)):
@@ -40,7 +41,7 @@ def export(path: Path, folder: Path | None, wanted: Wanted) -> None:
         write_vtkhdf(solution, written[-1], instants=wanted.instants, times=wanted.times)
     if wanted.gltf:
         written.append(target / f"{path.stem}.glb")
-        solution.to_gltf(written[-1], instants=wanted.instants)
+        write_gltf(solution, written[-1], instants=wanted.instants, times=wanted.times)
     put("\n".join(map(str, written)))
 
 

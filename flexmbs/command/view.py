@@ -10,7 +10,7 @@ from flexmbs.files.reserve import reserved
 if TYPE_CHECKING:
     from flexmbs.report.view import View
 
-ROBOT, SOLUTION = (".urdf", ".xml"), (".h5", ".hdf5")
+ROBOT, SOLUTION = (".urdf", ".xml", ".mjcf", ".sdf", ".world"), (".h5", ".hdf5")
 
 
 def view(path: Path, output: Path | None, *, browser: bool, access: dict[str, bool]) -> None:
@@ -28,9 +28,7 @@ def view(path: Path, output: Path | None, *, browser: bool, access: dict[str, bo
 
 def _page(path: Path, access: dict[str, bool]) -> "View":
     if path.suffix.lower() in ROBOT:
-        from flexmbs.robots.robot import Robot
-
-        return Robot.from_urdf(path, allow_outside=access["allow_outside"]).show(browser=False)
+        return _robot(path, allow_outside=access["allow_outside"])
     if kind_of(path) == BODY:
         from flexmbs.flexible_body.divided import load_body
         from flexmbs.report.view import View
@@ -44,3 +42,18 @@ def _page(path: Path, access: dict[str, bool]) -> "View":
     from flexmbs.api.model import load
 
     return load(path, **access).show(browser=False)
+
+
+def _robot(path: Path, *, allow_outside: bool) -> "View":
+    """The page of a file whose root element says which program it is for."""
+    from flexmbs.report.start import model_view
+    from flexmbs.robots.mjcf.build import from_mujoco
+    from flexmbs.robots.robot import Robot
+    from flexmbs.robots.sdf.build import from_sdf
+    from flexmbs.robots.xml_tree import read_xml
+
+    tag = read_xml(path).tag
+    if tag not in ("mujoco", "sdf"):
+        return Robot.from_urdf(path, allow_outside=allow_outside).show(browser=False)
+    found = (from_mujoco if tag == "mujoco" else from_sdf)(path, allow_outside=allow_outside)
+    return model_view(found.model, notes=[f"left out: {note}" for note in found.notes])

@@ -10,6 +10,8 @@ import io
 import os
 import signal
 import sys
+import warnings
+from collections.abc import Callable
 from types import FrameType
 from typing import Annotated, Any
 
@@ -17,7 +19,7 @@ import typer
 from typer.core import TyperGroup
 
 from flexmbs.console import interrupts
-from flexmbs.errors import FlexmbsError, InputError, SolverError
+from flexmbs.errors import AssemblyWarning, AuditWarning, FlexmbsError, InputError, ModelWarning, SolverError
 
 INTERRUPTED = 130
 COLLECT = 50_000  # objects between two searches for garbage: imports, whose objects stay, would start 340 of them
@@ -77,6 +79,18 @@ def common_options(
 def _print_error(*lines: str) -> None:
     for line in lines:
         print(f"error: {line}", file=sys.stderr)
+
+
+def _shown_as_lines(otherwise: Callable[..., None]) -> Callable[..., None]:
+    """What shows a warning of flexmbs as one line, without the place in the source, and others ``otherwise``."""
+
+    def show(message: Warning | str, category: type[Warning], *rest: Any, **named: Any) -> None:
+        if issubclass(category, AssemblyWarning | AuditWarning | ModelWarning):
+            print(f"warning: {message}", file=sys.stderr)
+        else:
+            otherwise(message, category, *rest, **named)
+
+    return show
 
 
 def _failed(error: Exception, name: str) -> int:
@@ -140,6 +154,7 @@ def run(app: typer.Typer, name: str, arguments: list[str] | None) -> None:
             hook(lost)
 
     hook, sys.unraisablehook = sys.unraisablehook, dropped
+    showing, warnings.showwarning = warnings.showwarning, _shown_as_lines(warnings.showwarning)
     kept = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         app(arguments, prog_name=name)
@@ -153,6 +168,7 @@ def run(app: typer.Typer, name: str, arguments: list[str] | None) -> None:
         raise
     finally:
         sys.unraisablehook = hook
+        warnings.showwarning = showing
         interrupts.received.clear()
         for number, handler in kept.items():
             signal.signal(number, handler)

@@ -10,13 +10,14 @@ import base64
 import json
 import os
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flexmbs.algebra.so3 import euler_parameters
 from flexmbs.exports.moving_surfaces import MovingSurface, chosen_outputs, moving_surfaces
+from flexmbs.files.kinds import check_ending
 from flexmbs.files.output import whole_file
 from flexmbs.files.paths import file_path
 from flexmbs.flexible_body.parts import FloatArray
@@ -33,15 +34,17 @@ VERTICES, INDICES = 34962, 34963  # targets of its buffer views
 
 
 def write_gltf(
-    solution: SolutionData, path: str | os.PathLike[str], *, instants: int | None = None, solids: Sequence[Solid] = ()
-) -> None:
-    """Write a glTF file of all bodies with their motion at ``instants`` equally spaced outputs (all: None): text with the arrays
-    inside if the name ends with .gltf, else binary (.glb).
+    solution: SolutionData, path: str | os.PathLike[str], *, instants: int | None = None, times: Iterable[float] = (),
+    solids: Sequence[Solid] = (),
+) -> None:  # fmt: skip
+    """Write a glTF file of all bodies with their motion at ``instants`` equally spaced outputs (all: None), or at those nearest
+    to ``times`` (s): binary if the name ends with .glb, text with the arrays inside if it ends with .gltf.
 
     Elastic displacements are exact to 0.1 % of the largest. The direction against gravity, or z without gravity, points upwards
     (y of glTF). ``solids``: shapes of bodies.  Raises `InputError`, `MachineError`.
     """
-    pick = chosen_outputs(solution.t, instants)
+    check_ending(path, ".glb", ".gltf")
+    pick = chosen_outputs(solution.t, instants, times)
     writer = _Writer(solution.t[pick] - solution.t[0])
     for k, surface in enumerate(moving_surfaces(solution, solids)):
         writer.add(surface, pick, PALETTE[k % len(PALETTE)])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexmbs.exports.labelled import labelled, labels
+from flexmbs.files.kinds import check_ending
 from flexmbs.files.output import whole_file
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ def write_mat(solution: SolutionData, path: str | os.PathLike[str]) -> None:
     Raises `InputError` if another kind of file is there, `MachineError`."""
     from scipy.io import savemat
 
+    check_ending(path, ".mat")
     arrays, known = labelled(solution), labels(solution)
     content: dict[str, Any] = {"t": solution.t[:, None], **{name: each.values for name, each in arrays.items()}}
     content["model"] = solution.model.name

@@ -13,6 +13,7 @@ import h5py
 import numpy as np
 
 from flexmbs.exports.moving_surfaces import MovingSurface, chosen_outputs, moving_surfaces
+from flexmbs.files.kinds import check_ending
 from flexmbs.files.plain_hdf5 import write_whole
 from flexmbs.player.solids import Solid
 
@@ -32,6 +33,7 @@ def write_vtkhdf(
     elsewhere); cell data: ``body``, the index in the attribute ``bodies`` of the group ``flexmbs``. ``solids``: shapes of bodies.
     Raises `InputError`, `MachineError`.
     """
+    check_ending(path, ".vtkhdf", ".hdf", ".h5")
     surfaces = moving_surfaces(solution, solids)
     pick = chosen_outputs(solution.t, instants, times)
 

@@ -8,6 +8,7 @@ import pathlib
 import re
 
 from flexmbs.errors import InputError
+from flexmbs.files.paths import file_path
 
 SOLUTION, BODY, MODEL, PAGE, PDF = "flexmbs-solution", "flexmbs-flexible-body", "flexmbs-model", "page", "pdf"
 HDF5, DAMAGED = "hdf5", "damaged"
@@ -44,6 +45,12 @@ def check_kind(path: str | os.PathLike[str], wanted: str) -> None:
         raise InputError(_rejection(path, found, wanted))
     if wanted == PAGE and (ending := pathlib.Path(path).suffix).lower() not in _OF_PAGES:
         raise InputError(f"{path}: a report is a page or a PDF document; let its name end with .html or .pdf, not {ending}")
+
+
+def check_ending(path: str | os.PathLike[str], *endings: str) -> None:
+    """Raise InputError if the name of an output has another ending, by which other programs know its format."""
+    if (ending := file_path(path).suffix.lower()) not in endings:
+        raise InputError(f"{path}: must end with {' or '.join(endings)}, not '{ending}'")
 
 
 def check_same_kind(path: str | os.PathLike[str], draft: str | os.PathLike[str]) -> None:

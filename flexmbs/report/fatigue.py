@@ -55,7 +55,7 @@ class FatigueSection(NamedTuple):
 
 def results_of(solution: SolutionData, given: FatigueData | Iterable[FatigueData]) -> list[FatigueData]:
     """One result for each body, in sequence. Raises InputError for others, or those of other bodies."""
-    found = [given] if isinstance(given, FatigueData) else list(given)
+    found = list(given) if isinstance(given, Iterable) else [given]
     for k, each in enumerate(found):
         if not isinstance(each, FatigueData):
             raise InputError(f"fatigue: must be results of fm.fatigue, not {type(each).__name__}")

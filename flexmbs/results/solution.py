@@ -133,7 +133,7 @@ class SolutionData:
 
         The error is of order Δt⁶ in positions, Δt⁵ in velocities, Δt⁴ in accelerations and wrenches, with Δt between outputs.
         Between outputs with an impact it is Δt³, Δt² and Δt, before and after it, and wrenches follow no jump.
-        Raises `InputError` for times outside of the run.
+        Raises `InputError` for times outside of the run, or that do not ascend.
         """
         chosen = _times(times)
         jumps = Jumps(np.sort([impact.t for impact in self.run.impacts]), self.run.options.get("integrator") == TIME_STEPPING)
@@ -395,9 +395,12 @@ def _times(given: Any) -> FloatArray:
     if not values.size:
         raise InputError("times: give one time or more, in seconds")
     try:
-        return np.array([number(each) for each in values.ravel().tolist()])
+        found = np.array([number(each) for each in values.ravel().tolist()])
     except ValueError as error:
         raise InputError(f"times: the time in seconds {error}") from None
+    for k in np.flatnonzero(np.diff(found) <= 0.0)[:1]:
+        raise InputError(f"times: must ascend, but {found[k + 1]:g} s follows {found[k]:g} s; give np.unique(times)")
+    return found
 
 
 def _known(what: str, name: str, names: Iterable[str]) -> None:

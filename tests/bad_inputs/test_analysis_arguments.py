@@ -115,6 +115,10 @@ def test_no_time(given: Any) -> None:
         (lambda m: fm.simulate(m, t_end=1.0, strict="yes"), "strict: must be True or False, not 'yes'"),
         (lambda m: fm.simulate(m, t_end=0.1, step=0.05).at("x"), "times: the time in seconds must be a number, not 'x'"),
         (lambda m: fm.simulate(m, t_end=0.1, step=0.05).at([0.0, None]), "times: the time in seconds must be a number, not None"),
+        (
+            lambda m: fm.simulate(m, t_end=0.1, step=0.05).at([0.0, 0.1, 0.05]),
+            "times: must ascend, but 0.05 s follows 0.1 s; give np.unique(times)",
+        ),
         (lambda m: fm.state_of(m, 0.0), "solution: Model is not a Solution; use the result of simulate or Solution.load"),
     ],
 )  # fmt: skip

@@ -117,6 +117,7 @@ def test_what_is_no_solution_or_solid(tmp_path: Path) -> None:
     for message, attempt in {
         "other: must be a Solution, not NoneType": lambda: solution.compare(None, tmp_path / "a.html"),
         "names: must be two texts": lambda: solution.compare(solution, tmp_path / "a.html", names=("a",)),
+        r"names: must be two texts, not \(1, 2\)": lambda: solution.compare(solution, tmp_path / "a.html", names=(1, 2)),
         "solids: must be a list of solids, such as robot.solids\\(\\), not 3": lambda: solution.report(
             tmp_path / "b.html", solids=[3]
         ),

@@ -61,11 +61,20 @@ def test_mat_file_is_read_back_with_its_names(tmp_path: Path) -> None:
     assert found["units"]["joint_force"] == "N"
     assert found["dims"]["joint_force"].tolist() == ["time", "joint", "axis"]
     assert found["model"] == "machine"
-    other = tmp_path / "notes.txt"
+    other = tmp_path / "notes.mat"
     other.write_text("kept")
-    with pytest.raises(fm.InputError):
+    with pytest.raises(fm.InputError, match="exists and is not"):
         solution.to_mat(other)
     assert other.read_text() == "kept"
+
+
+def test_names_say_the_format(tmp_path: Path) -> None:
+    """A file for ParaView named .vtu, say, is one that it cannot read."""
+    solution = machine()
+    for write, name in ((solution.to_mat, "run.csv"), (solution.to_vtkhdf, "run.vtu"), (solution.to_gltf, "run.obj")):
+        with pytest.raises(fm.InputError, match=rf"{name}: must end with .*, not '{name[3:]}'"):
+            write(tmp_path / name)
+    assert not list(tmp_path.iterdir())
 
 
 def test_csv_tables_are_those_of_the_command_line(tmp_path: Path) -> None:

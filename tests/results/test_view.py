@@ -28,6 +28,11 @@ URDF = """<robot name="two"><link name="base"><visual><geometry><box size="0.2 0
 <visual><geometry><mesh filename="part.stl" scale="0.001 0.001 0.001"/></geometry></visual>
 <visual><geometry><mesh filename="part.dae"/></geometry></visual></link>
 <joint name="hinge" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/></joint></robot>"""
+MJCF = """<mujoco><worldbody><body name="finger"><joint name="base" axis="0 1 0" range="-90 90"/>
+<geom type="capsule" size="0.02" fromto="0 0 0 0 0 -0.3" contype="0" conaffinity="0"/></body></worldbody></mujoco>"""
+LIMITS = "limits of 1 joints; limits=True adds them"
+SDF = """<sdf version="1.11"><model name="door"><link name="leaf"><inertial><mass>2</mass></inertial></link>
+<joint name="hinge" type="revolute"><parent>world</parent><child>leaf</child></joint></model></sdf>"""
 STL = """solid t
 facet normal 0 0 1
 outer loop
@@ -82,18 +87,25 @@ def test_a_notebook_gets_a_frame_and_others_a_browser(monkeypatch: pytest.Monkey
     assert len(opened) == 1
 
 
-def test_the_command_writes_pages_of_models_solutions_and_robots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_writes_pages_of_models_solutions_and_robots(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     hanging().save("arm.toml")
     fm.simulate(hanging(), t_end=0.1, step=0.01).save("run.h5")
     Path("two.urdf").write_text(URDF)
     stressed_beam().save("beam.h5")
-    for file in ("arm.toml", "run.h5", "two.urdf", "beam.h5"):
+    Path("finger.xml").write_text(MJCF)
+    Path("door.sdf").write_text(SDF)
+    for file in ("arm.toml", "run.h5", "two.urdf", "beam.h5", "finger.xml", "door.sdf"):
         with pytest.raises(SystemExit) as stopped:
             main(["view", file])
         assert not stopped.value.code
     pages = {path.name: scene_in(path.read_text(encoding="utf-8")) for path in tmp_path.glob("*.html")}
-    assert set(pages) == {"arm.view.html", "run.view.html", "two.view.html", "beam.view.html"}
+    assert set(pages) == {f"{name}.view.html" for name in ("arm", "run", "two", "beam", "finger", "door")}
+    assert capsys.readouterr().err == f"warning: finger.xml: left out: {LIMITS}\n"
+    assert pages["finger.view.html"]["notes"] == [f"left out: {LIMITS}"]
+    assert [joint["name"] for joint in pages["door.view.html"]["joints"]] == ["hinge"]
     assert len(pages["beam.view.html"]["modes"]) == 1
     assert pages["run.view.html"]["time"] == [0.0, 0.1, 11]
     with pytest.raises(SystemExit) as stopped:
