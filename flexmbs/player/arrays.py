@@ -19,10 +19,10 @@ SIZES = {"i2": 32767, "i4": 2**31 - 1}
 
 
 class Buffer:
-    """Collects arrays; each `add` returns the description by which the script finds it."""
+    """Collects arrays; each `add` returns the description by which the script finds it. Equal bytes are stored once."""
 
     def __init__(self) -> None:
-        self._parts: list[bytes] = []
+        self._places: dict[bytes, int] = {}
         self._length = 0
 
     def add(self, values: NDArray[Any], kind: str, *, delta: bool = False, **more: Any) -> dict[str, Any]:
@@ -31,10 +31,10 @@ class Buffer:
         stored = np.diff(plain, axis=0, prepend=np.zeros_like(plain[:1])) if delta else plain
         apart = np.ascontiguousarray(np.moveaxis(stored, -1, 0))
         planes = apart.reshape(-1).view(np.uint8).reshape(-1, plain.dtype.itemsize).T.tobytes()
-        found = {"kind": kind, "shape": list(plain.shape), "at": self._length, "delta": delta, **more}
-        self._parts.append(planes)
-        self._length += len(planes)
-        return found
+        at = self._places.setdefault(planes, self._length)
+        if at == self._length:
+            self._length += len(planes)
+        return {"kind": kind, "shape": list(plain.shape), "at": at, "delta": delta, **more}
 
     def steps(
         self, values: NDArray[Any], step: float, *, kind: str = "i2", offset: Sequence[float] | None = None, delta: bool = False
@@ -47,7 +47,7 @@ class Buffer:
 
     def text(self) -> str:
         """All arrays in base64."""
-        return base64.b64encode(zlib.compress(b"".join(self._parts), 6)).decode()
+        return base64.b64encode(zlib.compress(b"".join(self._places), 6)).decode()
 
 
 def read(text: str, given: dict[str, Any]) -> NDArray[np.float64]:

@@ -24,10 +24,10 @@ def scene_text(table: dict[str, Any]) -> str:
 
 
 @functools.cache
-def player_code(first: str = "main") -> Code:
-    """Style and script of the player with the plots; "plots_alone": of the plots."""
+def player_code() -> Code:
+    """Style and script of the player with the plots."""
     style = HERE.joinpath("templates", "player.css").read_text(encoding="utf-8")
-    return Code(style, joined_modules(HERE / "js", first), "flexmbs.player")
+    return Code(style, joined_modules(HERE / "js", "main"), "flexmbs.player")
 
 
 def joined_modules(folder: Path, first: str) -> str:

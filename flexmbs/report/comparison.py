@@ -11,13 +11,16 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
 from flexmbs.page.chart import chart
-from flexmbs.page.html import number, rendered
+from flexmbs.page.html import Picture, number, rendered
 from flexmbs.page.panels import Curve, FloatArray, Panel, readable, span_of
 from flexmbs.player.markup import player_code, scene_text
 from flexmbs.player.plots import plots
 from flexmbs.report.contacts import contact_panels
 from flexmbs.report.curves import SECTIONS
+from flexmbs.report.still import motion_drawing
+from flexmbs.report.view import CAPTION
 from flexmbs.results.summary import summary
+from flexmbs.scene.scene import scene_of_two
 
 if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
@@ -56,13 +59,14 @@ def comparison_page(a: SolutionData, b: SolutionData, names: tuple[str, str]) ->
     found, notes = differences(a, b)
     span = span_of(panel for _, panels in shown.values() for panel in panels)
     return rendered(
-        "flexmbs.report", "comparison.html", player_code("plots_alone"),
+        "flexmbs.report", "comparison.html", player_code(),
         version=numbers[0]["provenance"].get("flexmbs", ""), date=numbers[0]["provenance"].get("date", ""), tiles=_tiles(found),
         names=names, numbers=numbers, notes=[*_unlike(a, b), *notes],
         differences=found[:MOST_ROWS], left=max(len(found) - MOST_ROWS, 0),
         facts=_facts(*numbers), checks=_checks(*numbers), change=_change(a, b, names),
         sections=[{"anchor": anchor, "title": title, "chart": chart(panels, span)} for anchor, (title, panels) in shown.items()],
         plots=scene_text(plots({anchor: panels for anchor, (_, panels) in shown.items()})),
+        scene=scene_text(scene_of_two(a, b, (A, B))), still=Picture(motion_drawing(a), "Run A", f"Run A. {CAPTION}"),
     )  # fmt: skip
 
 

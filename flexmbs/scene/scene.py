@@ -67,7 +67,17 @@ NOTHING: Extras = Extras()
 
 def scene(solution: SolutionData, extras: Extras = NOTHING) -> dict[str, Any]:
     """The scene as a table of JSON values; the arrays are in its text ``data``."""
-    return _Writer(solution, extras).table()
+    buffer = Buffer()
+    return _Writer(solution, extras, buffer).table() | {"data": buffer.text()}
+
+
+def scene_of_two(a: SolutionData, b: SolutionData, names: tuple[str, str]) -> dict[str, Any]:
+    """The scene of a run and, in its table ``other``, that of another one; colours of both have one scale."""
+    buffer = Buffer()
+    one, other = (_Writer(run, NOTHING, buffer).table() for run in (a, b))
+    notes = [f"{name}: {note}" for name, table in zip(names, (one, other)) for note in table["notes"]]
+    fields = {key: max(table["fields"].get(key, 0.0) for table in (one, other)) for key in {**one["fields"], **other["fields"]}}
+    return one | {"notes": notes, "fields": fields, "other": other | {"fields": fields}, "data": buffer.text()}
 
 
 def touching_of(solution: SolutionData, name: str) -> list[Shape]:
@@ -84,11 +94,11 @@ def touching_of(solution: SolutionData, name: str) -> list[Shape]:
 class _Writer:
     """One scene while it is written."""
 
-    def __init__(self, solution: SolutionData, extras: Extras) -> None:
+    def __init__(self, solution: SolutionData, extras: Extras, buffer: Buffer) -> None:
         require_solids(extras.solids)
         self.shown, notes = sampled(solution)
         self.notes = [*notes, *extras.notes]
-        self.buffer, self.solids, self.extras = Buffer(), extras.solids, extras
+        self.buffer, self.solids, self.extras = buffer, extras.solids, extras
         self.skins: dict[str, Skin] = {}
         self.names = list(solution.bodies)
         self.motion = {name: self.shown.body(name) for name in self.names}
@@ -96,7 +106,7 @@ class _Writer:
         self.numbers = {str(ref): k for k, ref in enumerate(self.used)}
 
     def table(self) -> dict[str, Any]:
-        """The whole scene."""
+        """The whole scene; its arrays are in the buffer."""
         t, model = self.shown.t, self.shown.model
         parts, factors, fields = self._parts()
         legends, arrays = self._values()
@@ -118,7 +128,7 @@ class _Writer:
             "arrows": arrows, "touches": touches,
             "scenery": [self._solid(each) for each in self._scenery(points, box)], "chain": self._chain(),
             "notes": [*self.notes, *turn_note(rates, spacing)], "legends": legends, "marks": self._marks(),
-            "alone": {each.key: self._alone(each) for each in self.extras.alone}, "data": self.buffer.text(),
+            "alone": {each.key: self._alone(each) for each in self.extras.alone},
         }  # fmt: skip
 
     def _parts(self) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]], dict[str, float]]:

@@ -54,8 +54,9 @@ def test_a_page_of_two_runs() -> None:
         ("hinge.0 A", False, 0), ("hinge.0 B", True, 0),
     ]  # fmt: skip
     assert "+c = 0.3" in text  # what differs in the model files
-    assert re.findall("<script[^>]*>", text) == ['<script type="application/json" id="flexmbs-plots">', '<script type="module">']
-    assert all(source.startswith("#") for source in re.findall(r'(?:src|href)="([^"]*)"', text))
+    data = ['<script type="application/json" id="flexmbs-scene">', '<script type="application/json" id="flexmbs-plots">']
+    assert re.findall("<script[^>]*>", text) == [*data, '<script type="module">']
+    assert all(source.startswith(("#", "data:image/")) for source in re.findall(r'(?:src|href)="([^"]*)"', text))
     for anchor in re.findall('<a href="#([^"]*)">', text):
         assert f'id="{anchor}"' in text
 

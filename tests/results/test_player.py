@@ -28,7 +28,7 @@ from flexmbs.results.summary import summary
 from flexmbs.scene.bounds import bounds, size_of
 from flexmbs.scene.instants import MOST, sampled, turn_note
 from flexmbs.scene.joint_marks import axes_of
-from flexmbs.scene.scene import Extras, scene
+from flexmbs.scene.scene import Extras, scene, scene_of_two
 
 NASTY = "</script><img src=x onerror=alert(1)>"
 
@@ -329,3 +329,22 @@ def test_a_run_that_stopped_at_its_start_has_one_instant(tmp_path: Path) -> None
         solution, trajectory=type(solution.trajectory)(*(values[:1] if len(values) else values for values in solution.trajectory))
     )
     assert scene(first)["time"] == [0.0, 0.0, 1]
+
+
+def test_two_runs_are_one_scene_with_one_scale(solution: Solution) -> None:
+    """Each run has its own motion and times; their surfaces are stored once, and the legend holds for both."""
+    faster = mechanism(stressed_beam(yield_stress=1e3))
+    faster.joints["hinge"] = replace(faster.joints["hinge"], v0=8.0)
+    second = fm.simulate(faster, t_end=0.03, step=0.002)
+    table = scene_of_two(solution, second, ("A", "B"))
+    other, text = table["other"], table["data"]
+    own = [scene(each)["fields"] for each in (solution, second)]
+    assert table["fields"] == other["fields"] == {key: max(each[key] for each in own) for key in own[0]}
+    assert own[0] != own[1]
+    for run, each in ((solution, table), (second, other)):
+        assert each["time"] == pytest.approx([0.0, run.t[-1], len(run.t)])
+        position = read(text, each["position"])
+        for k, name in enumerate(run.bodies):
+            np.testing.assert_allclose(position[:, k], run.body(name).position, atol=1e-5)
+    assert [part["triangles"]["at"] for part in table["parts"]] == [part["triangles"]["at"] for part in other["parts"]]
+    assert len(text) < 1.05 * sum(len(scene(each)["data"]) for each in (solution, second))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.image import imread
+from runs import hanging
 from test_player_scripts import MODULES, NODE, TESTS
 from test_stress import mechanism, stressed_beam
 
@@ -155,6 +156,32 @@ def test_checks_of_long_names_fit_a_phone(browser: str, tmp_path: Path) -> None:
     found = seen("narrow.mjs", browser, tmp_path / "long.html", screen=browser == "firefox")
     assert found["page"] <= 0
     assert found["checks"] == [0]
+
+
+@needs_node
+@pytest.mark.parametrize("browser", BROWSERS)
+def test_two_runs_in_one_picture(browser: str, tmp_path: Path) -> None:
+    """The second run over the first one or beside it, as long as it lasts; the bar of links covers no picture."""
+    skip_without(browser)
+    long, short = (fm.simulate(hanging(damping=c), t_end=t, step=0.005) for c, t in ((0.0, 0.6), (3.0, 0.3)))
+    long.compare(short, tmp_path / "pair.html")
+    found = seen("pair.mjs", browser, tmp_path / "pair.html", screen=browser == "firefox")
+    assert (found["messages"], found["requests"]) == ([], [])
+    assert (found["start"], found["end"], found["own"]) == (0.0, 0.6, [0.6, 0.3])
+    assert found["needed"]
+    assert found["largest"]
+    assert "With another run, translucent: 1 bodies." in found["label"]
+    assert found["both"]["clear"] > PIXELS
+    assert found["both"]["beside"] > PIXELS
+    a, b = found["named"]
+    assert (a["text"], b["text"]) == ("A", "B")
+    assert 0.0 < a["left"] < b["left"] < 100.0
+    assert found["later"]["clear"] == 0
+    assert found["traced"] > 100
+    if browser == "chrome":  # that of a phone
+        assert 0.0 <= found["top"] < 30.0
+        picture = imread(BytesIO(base64.b64decode(found["picture"])))[..., :3]
+        assert (picture.max(axis=2) == 0.0).sum() == 0  # nothing is black
 
 
 DAE = """<?xml version="1.0"?>

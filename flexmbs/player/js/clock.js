@@ -4,16 +4,27 @@ export const SPEEDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 
 const LASTING = 5; // s of a playback by default
 
 export class Clock {
-  /** @param {number} start @param {number} end @param {EventTarget} [told] */
-  constructor(start, end, told) {
+  /** @param {number} start @param {number} end @param {EventTarget} [told] @param {number} [instants] to which one steps */
+  constructor(start, end, told, instants = 2) {
     this.start = start;
     this.end = end;
+    this.instants = instants;
     this.time = start;
     this.told = told;
     this.playing = false;
     this.loop = true;
     this.speed = fittingSpeed(end - start);
     this.last = 0;
+  }
+
+  /** @param {number} instant @returns {number} its time */
+  timeOf(instant) {
+    return this.instants < 2 ? this.start : this.start + ((this.end - this.start) * instant) / (this.instants - 1);
+  }
+
+  /** @returns {number} the instant now, with a fraction */
+  get instant() {
+    return this.end > this.start ? ((this.time - this.start) / (this.end - this.start)) * (this.instants - 1) : 0;
   }
 
   /** @param {number} time s */

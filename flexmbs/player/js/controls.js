@@ -22,9 +22,9 @@ export function connect(root, player) {
 /** @param {HTMLElement} root @param {Player} player */
 function buttons(root, player) {
   const scrub = part(root, "scrub");
-  scrub.max = String(player.scene.instants - 1);
+  scrub.max = String(player.clock.instants - 1);
   scrub.step = "any";
-  scrub.addEventListener("input", () => player.clock.seek(player.scene.timeOf(Number(scrub.value))));
+  scrub.addEventListener("input", () => player.clock.seek(player.clock.timeOf(Number(scrub.value))));
   part(root, "play").addEventListener("click", () => player.toggle());
   part(root, "loop").addEventListener("change", () => (player.clock.loop = part(root, "loop").checked));
   part(root, "record").addEventListener("click", () => player.record());
@@ -47,6 +47,7 @@ function choices(root, player) {
   options(part(root, "field"), fieldsOf(scene), viewer.settings.field, (value) => player.colour(value));
   const modes = (table.modes ?? []).map((mode, k) => [String(k), mode.name]);
   options(part(root, "mode"), [["-1", "none"], ...modes], String(scene.mode), (value) => player.choose(Number(value), viewer.settings.field || "displacement"));
+  options(part(root, "other"), [["clear", "translucent"], ["beside", "beside A"], ["hidden", "hidden"]], viewer.settings.other, (value) => player.place(value));
   const amplitude = part(root, "amplitude");
   amplitude.addEventListener("input", () => player.swing(Number(amplitude.value)));
   const scale = part(root, "scale");
@@ -61,13 +62,14 @@ function choices(root, player) {
 
 /** @param {HTMLElement} root @param {Player} player controls without effect */
 function hideUseless(root, player) {
-  const { scene } = player, { table, instants } = scene;
-  const elastic = table.bodies.some((body) => body.part !== undefined && (table.fields.displacement ?? 0) > 0);
+  const { scene, clock } = player, { table } = scene, { instants } = clock;
+  const tables = table.other ? [table, table.other] : [table];
+  const elastic = tables.some(({ bodies, fields }) => bodies.some((body) => body.part !== undefined && (fields.displacement ?? 0) > 0));
   /** @param {string} group */
-  const arrows = (group) => table.arrows.some((arrow) => arrow.group === group);
+  const arrows = (group) => tables.some((each) => each.arrows.some((arrow) => arrow.group === group));
   const useless = {
     elastic: !elastic, reactions: !arrows("reaction"), forces: !arrows("force") && !arrows("contact"),
-    contacts: !table.touches.length, time: instants < 2, motion: instants < 2 || Boolean(table.modes?.length), joints: !table.joints.length,
+    contacts: !tables.some(({ touches }) => touches.length), other: !table.other, time: instants < 2, motion: instants < 2 || Boolean(table.modes?.length), joints: !table.joints.length,
     modes: !table.modes?.length, marks: !table.marks?.length, ground: table.ground === null, frames: !table.frames.length,
     colours: fieldsOf(scene).length < 2,
   };
@@ -89,11 +91,11 @@ function options(select, given, chosen, then) {
 
 /** @param {HTMLElement} root @param {Player} player */
 function keys(root, player) {
-  const { clock, scene } = player;
+  const { clock } = player;
   /** @param {number} n */
   const step = (n) => {
     clock.playing = false;
-    clock.seek(scene.timeOf(scene.nearest(clock.time) + n));
+    clock.seek(clock.timeOf(Math.round(clock.instant) + n));
     player.invalidate();
   };
   /** @param {number} x @param {number} y @returns {(big: boolean) => void} by a step, or with the shift key to the side */

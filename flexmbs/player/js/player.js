@@ -26,7 +26,9 @@ export class Player {
     this.scene = scene;
     this.canvas = /** @type {HTMLCanvasElement} */ (root.querySelector("canvas"));
     this.camera = new Camera(scene.table.up);
-    this.clock = new Clock(scene.start, scene.end, events);
+    const all = scene.other ? [scene, scene.other] : [scene];
+    const span = [Math.min(...all.map(({ start }) => start)), Math.max(...all.map(({ end }) => end))];
+    this.clock = new Clock(span[0], span[1], events, Math.max(...all.map(({ instants }) => instants)));
     this.viewer = new Viewer(scene, new Renderer(this.canvas), this.camera);
     this.camera.lookFrom(scene.table.view);
     this.dirty = true;
@@ -128,7 +130,8 @@ export class Player {
     this.dirty = false;
     this.size();
     const frames = this.viewer.draw(this.clock.time, 0.15 * this.clock.speed);
-    const named = this.placed("labels", this.viewer.settings.frames ? frames.map(({ x }, k) => ({ x, name: this.scene.table.frames[k].name })) : []);
+    const own = this.viewer.settings.frames ? frames.map(({ x }, k) => ({ x, name: this.scene.table.frames[k].name })) : [];
+    const named = this.placed("labels", [...own, ...this.viewer.letters()]);
     const numbered = this.placed("marks", this.viewer.marks.shown());
     this.film?.add([...named, ...numbered]);
     this.label("labels", named);
@@ -240,6 +243,12 @@ export class Player {
     this.invalidate();
   }
 
+  /** @param {string} other where the other run is seen */
+  place(other) {
+    this.set("other", other);
+    this.fit();
+  }
+
   /** @param {string} view */
   look(view) {
     this.camera.named(view);
@@ -297,12 +306,11 @@ export class Player {
     const { clock, scene } = this;
     this.invalidate();
     const scrub = /** @type {HTMLInputElement} */ (this.root.querySelector('[data-player="scrub"]'));
-    const u = scene.end > scene.start ? (clock.time - scene.start) / (scene.end - scene.start) : 0;
-    scrub.value = String(u * (scene.instants - 1));
+    scrub.value = String(clock.instant);
     const now = performance.now();
     if (clock.playing && now - this.told < READ) return;
     this.told = now;
-    const text = scene.table.modes?.length ? `${Math.round(360 * u)}°` : `${Number(clock.time.toPrecision(4))} s`;
+    const text = scene.table.modes?.length ? `${Math.round((360 * clock.instant) / (clock.instants - 1))}°` : `${Number(clock.time.toPrecision(4))} s`;
     scrub.setAttribute("aria-valuetext", text);
     const shown = this.root.querySelector('[data-player="time"]');
     if (shown) shown.textContent = text;
@@ -325,9 +333,10 @@ export class Player {
 
   /** @returns {string} */
   motion() {
-    const { table, instants } = this.scene;
-    const time = instants > 1 ? ` Motion from ${numberText(table.time[0], 3)} to ${numberText(table.time[1], 3)} s, ${instants} instants.` : "";
-    return `${table.bodies.length} bodies, ${table.joints.length} joints.${time}`;
+    const { table } = this.scene, { start, end, instants } = this.clock;
+    const time = instants > 1 ? ` Motion from ${numberText(start, 3)} to ${numberText(end, 3)} s, ${instants} instants.` : "";
+    const other = table.other ? ` With another run, translucent: ${table.other.bodies.length} bodies.` : "";
+    return `${table.bodies.length} bodies, ${table.joints.length} joints.${time}${other}`;
   }
 
   /** @returns {string} */

@@ -48,6 +48,7 @@ import { add, compose, conjugate, inverse, multiple, placed, product, scale, tur
  * @property {{frame: number, colour: string, vertices: number[]}[]} [spiders] frames with the vertices of a body by itself that they are coupled with
  * @property {Partial<import("./viewer.js").Settings>} [settings] at first
  * @property {Record<string, Table>} [alone] scenes of single bodies, whose arrays are in the same data
+ * @property {Table} [other] another run to be seen with this one, likewise
  * @property {string} [data]
  */
 
@@ -81,6 +82,7 @@ export class Scene {
     this.vectors = table.arrows.map((arrow) => this.history(arrow.vector));
     this.closed = table.touches.map((touch) => numbers(buffer, touch.closed));
     this.mode = table.modes?.length ? 0 : -1; // that swings
+    /** @type {Scene | null} */ this.other = table.other ? new Scene(table.other, buffer) : null;
     /** @type {Map<number, ArrayLike<number>>} */ this.columns = new Map();
   }
 
@@ -192,12 +194,6 @@ export class Scene {
     const { k, x } = this.place(time);
     const closed = this.closed[touch];
     return Boolean(closed[x > 0.5 ? k + 1 : k]) || this.table.touches[touch].impacts.some((t) => t <= time && time < t + lasting);
-  }
-
-  /** @param {number} time @returns {number} the instant nearest to it */
-  nearest(time) {
-    const { k, x } = this.place(time);
-    return x > 0.5 ? k + 1 : k;
   }
 
   /** @param {number} instant @returns {number} its time */

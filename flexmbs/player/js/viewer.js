@@ -12,7 +12,8 @@ import { across, add, cross, dot, length, matrix, placed, scale, sub, towards, t
 /** @typedef {import("./renderer.js").Moved} Moved */
 /** @typedef {import("./deform.js").Columns} Columns */
 /** @typedef {{nodes: number, shapes: Columns | null, stress: Columns | null}} Shapes */
-/** @typedef {{mesh: Drawable, edges: import("./renderer.js").Segments, shapes: Shapes | null, colour: number[], middle?: number[]}} Item middle: of what is clear */
+/** @typedef {{mesh: Drawable, edges: import("./renderer.js").Segments, shapes: Shapes | null, colour: number[], middle: number[]}} Item */
+/** @typedef {{poses: Pose[], frames: Pose[], world: Pose}} Placed bodies, frames and the ground in the picture */
 /** @typedef {Omit<Item, "colour"> & {colour?: number[]}} Surface */
 /**
  * @typedef {object} Settings
@@ -30,12 +31,15 @@ import { across, add, cross, dot, length, matrix, placed, scale, sub, towards, t
  * @property {number} exaggeration
  * @property {string} field "displacement", "stress", the key of a legend, or none
  * @property {number} mode that swings, or −1
+ * @property {string} other where another run is seen: "clear" in its place, "beside" this one, or "hidden"
  */
+
+/** @typedef {{scene: import("./scene.js").Scene, settings: Settings}} Leader */
 
 /** @returns {Settings} */
 export const defaults = () => ({
   frames: false, joints: true, axes: false, reactions: false, forces: false, contacts: true, ghost: false, grid: true, marks: true,
-  trace: -1, follow: -1, exaggeration: 1, field: "", mode: -1,
+  trace: -1, follow: -1, exaggeration: 1, field: "", mode: -1, other: "clear",
 });
 
 const WORLD = { x: [0, 0, 0], p: [1, 0, 0, 0] };
@@ -45,21 +49,25 @@ const MARK = rgb("#5b6977");
 const MARK_DARK = rgb("#a9b6c2");
 const TRACE = rgb("#d07a36");
 const FLASH = rgb("#e23b2e");
+const CLEAR = 0.34; // opacity of another run in its place
+const BETWEEN = 0.12; // of the size, between two runs beside each other
 const FLASHING = 0.05; // s of the clock of the reader, after an impact
 
 export class Viewer {
-  /** @param {import("./scene.js").Scene} scene @param {import("./renderer.js").Renderer} renderer @param {import("./camera.js").Camera} camera */
-  constructor(scene, renderer, camera) {
+  /** @param {import("./scene.js").Scene} scene @param {import("./renderer.js").Renderer} renderer @param {import("./camera.js").Camera} camera @param {Leader | null} [leader] the viewer of the run that this one is seen with */
+  constructor(scene, renderer, camera, leader = null) {
     this.scene = scene;
     this.renderer = renderer;
     this.camera = camera;
-    this.settings = { ...defaults(), ...scene.table.settings };
+    this.leader = leader;
+    /** @type {Settings} */ this.settings = leader ? leader.settings : { ...defaults(), ...scene.table.settings };
     this.theme = { background: [1, 1, 1], grid: [0.8, 0.84, 0.88], edge: [0.1, 0.14, 0.18], dark: false };
-    this.size = scene.table.size;
+    /** @type {number} */ this.size = (leader ? leader.scene : scene).table.size;
+    this.aside = leader ? besideOf(leader.scene.table, scene.table) : [0, 0, 0];
     /** @type {Map<object, Columns>} */ this.stored = new Map(); // by what they are of
     /** @type {Map<number, Moved>} */ this.moved = new Map(); // of bodies
     const parts = scene.table.parts.map((part) => this.part(part));
-    /** @type {Item[][]} */ this.items = scene.table.bodies.map((body, k) => this.body(body, rgb(BODIES[k % BODIES.length]), parts));
+    /** @type {Item[][]} */ this.items = scene.table.bodies.map((body, k) => this.body(body, rgb(BODIES[this.number(body.name, k) % BODIES.length]), parts));
     this.scenery = scene.table.scenery.map((each) => this.given(each, MARK));
     this.ball = renderer.mesh(joined([ball([0, 0, 0], 1, 8)]));
     this.shaft = renderer.mesh(joined([rod([0, 0, 0], [0, 0, 1], 1)]));
@@ -77,6 +85,33 @@ export class Viewer {
     this.time = scene.start;
     /** @type {Float64Array | null} */ this.rest = null; // positions of the nodes of a body by itself
     this.outlined = true; // whether bodies have lines at their edges
+    /** @type {Viewer | null} */ this.other = scene.other ? new Viewer(scene.other, renderer, camera, this) : null;
+    if (this.other) {
+      const most = this.other.largest;
+      for (const group of Object.keys({ ...this.largest, ...most })) this.largest[group] = Math.max(this.largest[group] ?? 0, most[group] ?? 0);
+      this.other.largest = this.largest; // arrows of both have one scale
+    }
+  }
+
+  /** @param {string} name @param {number} k of a body @returns {number} that of its colour: bodies of one name in two runs are alike */
+  number(name, k) {
+    const { bodies } = (this.leader ?? this).scene.table, same = bodies.findIndex((body) => body.name === name);
+    return same < 0 ? bodies.length + k : same;
+  }
+
+  /** @returns {number} opacity of all of this run */
+  get opacity() {
+    return this.leader && this.settings.other === "clear" ? CLEAR : 1;
+  }
+
+  /** @returns {number[]} where it is, from its place */
+  get shift() {
+    return this.settings.other === "beside" ? this.aside : [0, 0, 0];
+  }
+
+  /** @param {Item} item @returns {number} */
+  alpha({ colour }) {
+    return (colour[3] ?? 1) * this.opacity;
   }
 
   /** @param {import("./scene.js").Part} part @returns {Surface[]} its surface, and its regions in their colours */
@@ -88,7 +123,7 @@ export class Viewer {
     /** @param {import("./arrays.js").Stored} triangles @param {number[]} [colour] */
     const piece = (triangles, colour) => {
       const mesh = meshed(x, numbers(scene.buffer, triangles));
-      return { mesh: renderer.mesh(mesh), edges: this.edges(mesh, x), shapes, colour };
+      return { mesh: renderer.mesh(mesh), edges: this.edges(mesh, x), shapes, colour, middle: middleOf(x) };
     };
     return [piece(part.triangles), ...(part.regions ?? []).map((region) => piece(region.triangles, rgb(region.colour)))];
   }
@@ -150,7 +185,7 @@ export class Viewer {
     if (body.shapes.length) {
       const mesh = joined(body.shapes.flatMap((shape) => solids(shape)));
       const own = meshedPositions(mesh);
-      found.push({ mesh: renderer.mesh(mesh), edges: this.edges({ ...mesh, edges: own.edges }, own.x), shapes: null, colour });
+      found.push({ mesh: renderer.mesh(mesh), edges: this.edges({ ...mesh, edges: own.edges }, own.x), shapes: null, colour, middle: middleOf(own.x) });
     }
     return found;
   }
@@ -159,8 +194,7 @@ export class Viewer {
   given(given, colour) {
     const x = decoded(this.scene.buffer, given.vertices);
     const mesh = meshed(x, numbers(this.scene.buffer, given.triangles));
-    const made = { mesh: this.renderer.mesh(mesh), edges: this.edges(mesh, x), shapes: null, colour: given.colour ?? colour };
-    return opacity(made) < 1 ? { ...made, middle: middleOf(x) } : made;
+    return { mesh: this.renderer.mesh(mesh), edges: this.edges(mesh, x), shapes: null, colour: given.colour ?? colour, middle: middleOf(x) };
   }
 
   /** @returns {{frame: number, mesh: Drawable}[]} pins, balls, rails and sliders, each in the axes of a frame */
@@ -227,6 +261,24 @@ export class Viewer {
 
   /** @param {number} time @returns {number[][]} points that a picture of all of the motion shows, or of this instant where it goes far */
   extent(time) {
+    const { other } = this;
+    if (!other || this.settings.other === "hidden") return this.points(time);
+    return [...this.points(time), ...other.points(time).map((x) => add(x, other.shift))];
+  }
+
+  /** @returns {{x: number[], name: string}[]} letters over two runs beside each other */
+  letters() {
+    const { other } = this;
+    if (!other || this.settings.other !== "beside") return [];
+    return [this, other].map((each, k) => {
+      const { low, high, up, extremes } = each.scene.table, middle = scale(0.5, add(low, high));
+      const rise = Math.max(...extremes.map((x) => dot(sub(x, middle), up)));
+      return { x: add(add(middle, each.shift), scale(rise, up)), name: "AB"[k] };
+    });
+  }
+
+  /** @param {number} time @returns {number[][]} of this run */
+  points(time) {
     const { low, high, extremes } = this.scene.table;
     if (length(sub(high, low)) <= 6 * this.size) return extremes;
     const places = this.scene.poses(time, 1).map((pose) => pose.x);
@@ -244,35 +296,61 @@ export class Viewer {
 
   /** @param {number} time @param {number} [lasting] s that an impact is shown */
   draw(time, lasting = FLASHING) {
-    const { scene, renderer, settings, theme } = this;
-    this.time = time;
-    const poses = scene.poses(time, settings.exaggeration);
-    this.follow(poses);
-    const frames = scene.table.frames.map((_, k) => scene.frame(k, poses, time, settings.exaggeration));
-    const reach = this.reach();
-    renderer.begin(this.camera, reach, theme.background);
+    const { renderer, settings, theme, other } = this;
+    const placed = this.placed(time);
+    this.follow(placed.poses);
+    renderer.begin(this.camera, this.reach(), theme.background);
     if (settings.grid) renderer.drawLines(this.plane, { model: matrix(WORLD), colour: [...theme.grid, 1], width: 1.2, own: true });
-    this.items.forEach((items, body) => this.drawBody(items.filter((item) => !item.middle), body, poses[body], time));
-    this.drawBody(this.scenery.filter((item) => !item.middle), -1, WORLD, time);
+    if (this.during(time)) this.drawRun(placed, time, lasting);
+    if (other && settings.other !== "hidden" && other.during(time)) {
+      [other.theme, other.outlined] = [theme, this.outlined];
+      other.drawRun(other.placed(time), time, lasting);
+    }
+    renderer.end();
+    return placed.frames;
+  }
+
+  /** @param {number} time @returns {boolean} whether the run is on: one of two may begin later or end before the other */
+  during(time) {
+    const { start, end } = this.scene, near = 1e-9 * (end - start);
+    return (!this.leader && !this.other) || (time >= start - near && time <= end + near);
+  }
+
+  /** @param {number} time @returns {Placed} */
+  placed(time) {
+    const { scene, shift, settings: { exaggeration } } = this;
+    const poses = scene.poses(time, exaggeration);
+    const frames = scene.table.frames.map((_, k) => scene.frame(k, poses, time, exaggeration));
+    /** @param {Pose} pose */
+    const moved = ({ x, p }) => ({ x: add(x, shift), p });
+    return { poses: poses.map(moved), frames: frames.map(moved), world: moved(WORLD) };
+  }
+
+  /** @param {Placed} placed @param {number} time @param {number} lasting */
+  drawRun({ poses, frames, world }, time, lasting) {
+    const { renderer, settings, theme, opacity } = this;
+    this.time = time;
+    /** @param {Item[]} items */
+    const solid = (items) => items.filter((item) => this.alpha(item) === 1);
+    this.items.forEach((items, body) => this.drawBody(solid(items), body, poses[body], time));
+    this.drawBody(solid(this.scenery), -1, world, time);
     const mark = theme.dark ? MARK_DARK : MARK;
-    if (settings.joints)
+    if (settings.joints && opacity === 1)
       for (const { frame, mesh } of this.joints) renderer.draw(mesh, { model: matrix(frames[frame]), colour: [...mark, 1] });
     this.drawArrows(frames, time);
     if (settings.contacts) this.drawTouches(frames, time, lasting);
-    this.drawClear(poses, time);
-    if (settings.ghost) this.items.forEach((items, body) => this.drawGhost(items, poses[body]));
+    this.drawClear(poses, world, time);
+    if (settings.ghost && opacity === 1) this.items.forEach((items, body) => this.drawGhost(items, poses[body]));
     this.marks.ask(poses, time);
     this.drawTrace(time);
     if (settings.frames) this.drawSpiders(frames, time);
-    this.drawAxes(frames);
-    renderer.end();
-    return frames;
+    if (opacity === 1) this.drawAxes(frames, world);
   }
 
   reach() {
-    const { low, high } = this.scene.table;
-    const far = [low, high].map((p) => length(sub(p, this.camera.target)));
-    return Math.max(...far, this.size) + this.size;
+    const { scene: { table }, other } = this;
+    const corners = [table.low, table.high, ...(other ? [other.scene.table.low, other.scene.table.high].map((x) => add(x, other.shift)) : [])];
+    return Math.max(...corners.map((x) => length(sub(x, this.camera.target))), this.size) + this.size;
   }
 
   /** @param {Pose[]} poses */
@@ -295,19 +373,19 @@ export class Viewer {
     for (const item of items) {
       const look = item.shapes ? { ...now, model } : { model };
       const grey = theme.dark ? 0.45 : 0.72;
-      const [r, g, b, a = 1] = item.colour;
+      const [r, g, b, own = 1] = item.colour, a = this.alpha(item);
       // over a field what is clear has lines only: its colours must remain those of the legend
       if (!field || a === 1) renderer.draw(item.mesh, { ...look, colour: field ? [grey, grey, grey, 1] : [r, g, b, a], single: true });
-      if (this.outlined) renderer.drawLines(item.edges, { ...look, colour: [...theme.edge, a * (field ? 0.6 : 0.4)], width: 1.3 });
+      if (this.outlined) renderer.drawLines(item.edges, { ...look, colour: [...theme.edge, own * (field ? 0.6 : 0.4)], width: 1.3 });
     }
   }
 
-  /** @param {Pose[]} poses @param {number} time what one sees through, over all else, the farthest first */
-  drawClear(poses, time) {
+  /** @param {Pose[]} poses @param {Pose} world @param {number} time what one sees through, over all else, the farthest first */
+  drawClear(poses, world, time) {
     const seen = [...this.items, this.scenery].flatMap((items, k) => {
-      const [body, pose] = k < poses.length ? [k, poses[k]] : [-1, WORLD];
+      const [body, pose] = k < poses.length ? [k, poses[k]] : [-1, world];
       return items.flatMap((item) => {
-        if (!item.middle || !opacity(item)) return [];
+        if (this.alpha(item) === 1 || !this.alpha(item)) return [];
         return [{ item, body, pose, near: dot(this.camera.eyeward, placed(pose, item.middle)) }];
       });
     });
@@ -335,7 +413,7 @@ export class Viewer {
       if (size < 0.004 * this.size) return;
       const p = towards(v);
       const head = Math.min(0.045 * this.size, 0.6 * size);
-      const colour = [...GROUPS[arrow.group], 1];
+      const colour = [...GROUPS[arrow.group], this.opacity];
       const start = frames[arrow.frame].x;
       const r = 0.0045 * this.size;
       renderer.draw(this.shaft, { model: matrix({ x: start, p }, [r, r, size - head]), colour });
@@ -350,21 +428,22 @@ export class Viewer {
     this.scene.table.touches.forEach((touch, k) => {
       if (!this.scene.touching(k, time, lasting)) return;
       const model = matrix(frames[touch.frame], [r, r, r]);
-      this.renderer.draw(this.ball, { model, colour: [...FLASH, 1], through: true }); // it lies within a sphere that touches
+      this.renderer.draw(this.ball, { model, colour: [...FLASH, this.opacity], through: true }); // it lies within a sphere that touches
     });
   }
 
   /** @param {number} time */
   drawTrace(time) {
     const { scene, renderer, settings } = this;
-    if (settings.trace < 0 || scene.instants < 2) return;
+    const trace = this.leader ? scene.table.frames.findIndex(({ name }) => name === this.leader?.scene.table.frames[settings.trace]?.name) : settings.trace;
+    if (trace < 0 || scene.instants < 2) return;
     const s = settings.exaggeration;
-    if (this.traced.frame !== settings.trace || this.traced.exaggeration !== s) {
+    if (this.traced.frame !== trace || this.traced.exaggeration !== s) {
       const points = Array.from({ length: scene.instants }, (_, k) => {
         const t = scene.timeOf(k);
-        return scene.frame(settings.trace, scene.poses(t, s), t, s).x;
+        return scene.frame(trace, scene.poses(t, s), t, s).x;
       });
-      this.traced = { frame: settings.trace, exaggeration: s, points };
+      this.traced = { frame: trace, exaggeration: s, points };
     }
     const { points } = this.traced;
     const { k, x } = scene.place(time);
@@ -377,7 +456,7 @@ export class Viewer {
       else line(points[i], points[i + 1], i < k ? 1 : 0.35);
     }
     renderer.replace(this.path, new Float32Array(rows));
-    renderer.drawLines(this.path, { model: matrix(WORLD), width: 3, own: true });
+    renderer.drawLines(this.path, { model: matrix({ x: this.shift, p: WORLD.p }), width: this.leader ? 1.6 : 3, own: true });
   }
 
   /** @param {Pose[]} frames @param {number} time lines from frames to the nodes that they are coupled with */
@@ -397,12 +476,12 @@ export class Viewer {
     renderer.drawLines(this.legs, { model: matrix(WORLD), width: 1.2, own: true, through: true });
   }
 
-  /** @param {Pose[]} frames */
-  drawAxes(frames) {
+  /** @param {Pose[]} frames @param {Pose} world */
+  drawAxes(frames, world) {
     const { scene, settings } = this;
     /** @type {number[]} */ const rows = [];
     if (settings.frames)
-      for (const frame of [WORLD, ...frames])
+      for (const frame of [world, ...frames])
         AXES.forEach((colour, c) => {
           const end = placed(frame, [0, 1, 2].map((i) => (i === c ? 0.07 * this.size : 0)));
           rows.push(...frame.x, ...end, 0, 0, ...colour, 1);
@@ -435,8 +514,12 @@ function solids(shape) {
   throw new Error(`shapes of kind ${shape.kind} are unknown`);
 }
 
-/** @param {{colour: number[]}} item */
-const opacity = ({ colour }) => colour[3] ?? 1;
+/** @param {import("./scene.js").Table} a @param {import("./scene.js").Table} b @returns {number[]} from its place, where b is beside a as seen at first */
+function besideOf(a, b) {
+  const right = unit(cross(a.up, a.view));
+  const [own, others] = [a, b].map(({ extremes }) => extremes.map((x) => dot(x, right)));
+  return scale(Math.max(...own) - Math.min(...others) + BETWEEN * a.size, right);
+}
 
 /** @param {ArrayLike<number>} x positions @returns {number[]} the middle of their bounds */
 function middleOf(x) {
