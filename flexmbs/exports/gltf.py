@@ -14,9 +14,10 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from flexmbs.algebra.so3 import euler_parameters
-from flexmbs.exports.moving_surfaces import MovingSurface, chosen_outputs, moving_surfaces
+from flexmbs.exports.moving_surfaces import MovingSurface, Paint, chosen_outputs, moving_surfaces
 from flexmbs.files.kinds import check_ending
 from flexmbs.files.output import whole_file
 from flexmbs.files.paths import file_path
@@ -66,18 +67,18 @@ class _Writer:
         self.time = self._array(t.astype("<f4")[:, None], "SCALAR", limits=True)
 
     def add(self, surface: MovingSurface, pick: np.ndarray, colour: str) -> None:
-        """A body: its material, its mesh, its node, and the channels of its animation."""
-        rgb = [int(colour[k : k + 2], 16) / 255.0 for k in (1, 3, 5)]
-        linear = [(value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4) for value in rgb]
-        look = {"baseColorFactor": [*linear, 1.0], "metallicFactor": 0.1, "roughnessFactor": 0.6}
-        self.tables["materials"].append({"name": surface.name, "pbrMetallicRoughness": look, "doubleSided": True})
+        """A body: its materials, its mesh, its node, and the channels of its animation."""
         shapes, weights = _shapes(surface, pick)
-        primitive: dict[str, Any] = {
-            "attributes": {"POSITION": self._array(surface.points.astype("<f4"), "VEC3", limits=True, target=VERTICES)},
-            "indices": self._array(surface.triangles.astype("<u4").reshape(-1, 1), "SCALAR", target=INDICES),
-            "material": len(self.tables["materials"]) - 1,
-        }
-        mesh: dict[str, Any] = {"name": surface.name, "primitives": [primitive]}
+        attributes = {"POSITION": self._array(surface.points.astype("<f4"), "VEC3", limits=True, target=VERTICES)}
+        primitives: list[dict[str, Any]] = [
+            {
+                "attributes": attributes,
+                "indices": self._array(triangles.astype("<u4").reshape(-1, 1), "SCALAR", target=INDICES),
+                "material": self._material(surface.name, own or [int(colour[k : k + 2], 16) / 255.0 for k in (1, 3, 5)]),
+            }
+            for own, triangles in _by_colour(surface).items()
+        ]
+        mesh: dict[str, Any] = {"name": surface.name, "primitives": primitives}
         node: dict[str, Any] = {"name": surface.name, "mesh": len(self.tables["meshes"])}
         number = len(self.tables["nodes"])
         if surface.motion is not None:
@@ -87,11 +88,21 @@ class _Writer:
             self._animate(number, "rotation", self._array(turn.astype("<f4"), "VEC4"))
         if len(shapes):
             targets = [self._array(shape.astype("<f4"), "VEC3", limits=True, target=VERTICES) for shape in shapes]
-            primitive["targets"] = [{"POSITION": target} for target in targets]
+            for primitive in primitives:
+                primitive["targets"] = [{"POSITION": target} for target in targets]
             mesh["weights"] = weights[0].tolist()
             self._animate(number, "weights", self._array(weights.astype("<f4").reshape(-1, 1), "SCALAR"))
         self.tables["meshes"].append(mesh)
         self.tables["nodes"].append(node)
+
+    def _material(self, name: str, colour: Sequence[float]) -> int:
+        """Number of a new material of a colour (r, g, b) or (r, g, b, opacity) as screens show it."""
+        linear = [(value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4) for value in colour[:3]]
+        opacity = float([*colour, 1.0][3])
+        look = {"baseColorFactor": [*linear, opacity], "metallicFactor": 0.1, "roughnessFactor": 0.6}
+        clear = {"alphaMode": "BLEND"} if opacity < 1.0 else {}
+        self.tables["materials"].append({"name": name, "pbrMetallicRoughness": look, "doubleSided": True, **clear})
+        return len(self.tables["materials"]) - 1
 
     def table(self, up: list[float], name: str) -> dict[str, Any]:
         """The JSON part."""
@@ -138,6 +149,15 @@ def _binary(table: dict[str, Any], arrays: bytearray) -> bytes:
     text += b" " * (-len(text) % 4)
     chunks = struct.pack("<II", len(text), 0x4E4F534A) + text + struct.pack("<II", len(arrays), 0x004E4942) + arrays
     return struct.pack("<III", 0x46546C67, 2, 12 + len(chunks)) + chunks
+
+
+def _by_colour(surface: MovingSurface) -> dict[tuple[float, ...] | None, NDArray[np.int64]]:
+    """Triangles (T, 3) by their colour, None for that of the body."""
+    found: dict[tuple[float, ...] | None, list[NDArray[np.int64]]] = {}
+    ends = np.cumsum([paint.triangles for paint in surface.paints])
+    for paint, triangles in zip(surface.paints or [Paint(0, None)], np.split(surface.triangles, ends[:-1])):
+        found.setdefault(None if paint.colour is None else tuple(map(float, paint.colour)), []).append(triangles)
+    return {colour: np.concatenate(parts) for colour, parts in found.items() if sum(map(len, parts))}
 
 
 def _shapes(surface: MovingSurface, pick: np.ndarray) -> tuple[FloatArray, FloatArray]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +27,18 @@ from flexmbs.system.sizes import model_size
 IntArray = NDArray[np.int64]
 
 
+class Paint(NamedTuple):
+    """So many successive triangles of a surface in one colour, as of `Solid`, None for that of the body."""
+
+    triangles: int
+    colour: Sequence[float] | None
+
+
 @dataclass(frozen=True, eq=False)
 class MovingSurface:
     """Triangles (T, 3) of points (n, 3) [m] in the axes of a body; motion: the body's, None of the ground.
 
-    shape: surface and displacements of a flexible body; rows: of the points among its nodes.
+    shape: surface and displacements of a flexible body; rows: of the points among its nodes.  paints: of all triangles of solids.
     """
 
     name: str
@@ -40,6 +48,7 @@ class MovingSurface:
     shape: Deformation | None = None
     rows: IntArray | None = None
     stress: StressView | None = None
+    paints: tuple[Paint, ...] = ()
 
     def displacement(self, i: int) -> FloatArray:
         """Elastic displacement (n, 3) of the points at output i, body axes, m."""
@@ -116,11 +125,13 @@ def at_nodes(surface: Surface, node_ids: IntArray, order: FloatArray, rows: Floa
 
 
 def _given(name: str, solids: Sequence[Solid], view: BodyView | None) -> MovingSurface:
-    """Several solids of a body as one."""
+    """Several solids of a body as one, without those of opacity 0, which nobody sees."""
+    solids = [solid for solid in solids if solid.colour is None or [*solid.colour, 1.0][3] > 0.0]
+    paints = tuple(Paint(len(solid.triangles), solid.colour) for solid in solids)
     starts = np.cumsum([0, *(len(solid.vertices) for solid in solids)])
     points = np.concatenate([np.zeros((0, 3)), *(np.asarray(solid.vertices, float) for solid in solids)])
     triangles = [np.asarray(solid.triangles, np.int64) + start for solid, start in zip(solids, starts)]
-    return MovingSurface(name, points, np.concatenate([np.zeros((0, 3), np.int64), *triangles]), view)
+    return MovingSurface(name, points, np.concatenate([np.zeros((0, 3), np.int64), *triangles]), view, paints=paints)
 
 
 def _size(solution: SolutionData) -> float:

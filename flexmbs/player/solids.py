@@ -22,10 +22,30 @@ class Solid(NamedTuple):
 
 
 def require_solids(solids: Sequence[Solid]) -> None:
-    """Raise InputError for anything but solids."""
-    for solid in solids if isinstance(solids, Sequence) else [solids]:
+    """Raise InputError for anything but solids, and for those that cannot be drawn."""
+    for k, solid in enumerate(solids if isinstance(solids, Sequence) else [solids]):
         if not isinstance(solid, Solid):
             raise InputError(f"solids: must be a list of solids, such as robot.solids(), not {solid!r:.60}")
+        if problem := _problem(solid):
+            raise InputError(f"solids[{k}], on {solid.body!r}: {problem}")
+
+
+def _problem(solid: Solid) -> str:
+    """What is wrong with the arrays of a solid, or nothing."""
+    try:
+        vertices, colour = np.asarray(solid.vertices, float), np.asarray([] if solid.colour is None else solid.colour, float)
+        triangles = np.asarray(solid.triangles)
+    except (TypeError, ValueError):
+        return "vertices, triangles and colour must be numbers"
+    if vertices.ndim != 2 or vertices.shape[1:] != (3,) or not len(vertices) or not np.isfinite(vertices).all():
+        return f"vertices must be finite numbers (n, 3), not an array of shape {vertices.shape}"
+    if triangles.ndim != 2 or triangles.shape[1:] != (3,) or triangles.dtype.kind not in "iu":
+        return f"triangles must be rows (T, 3) of whole numbers, not an array of shape {triangles.shape}"
+    if triangles.size and not 0 <= triangles.min() <= triangles.max() < len(vertices):
+        return f"triangles must name its vertices, 0 … {len(vertices) - 1}, not {triangles.min()} … {triangles.max()}"
+    if solid.colour is not None and (colour.shape not in ((3,), (4,)) or not ((colour >= 0.0) & (colour <= 1.0)).all()):
+        return f"colour must be (r, g, b) or (r, g, b, opacity), each within 0 … 1, not {solid.colour!r:.60}"
+    return ""
 
 
 def thinned(

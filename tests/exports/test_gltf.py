@@ -11,7 +11,10 @@ import pytest
 from machines import bending, machine
 from scipy.spatial.transform import Rotation
 
+import flexmbs as fm
+from flexmbs.exports.gltf import write_gltf
 from flexmbs.exports.moving_surfaces import moving_surfaces
+from flexmbs.player.solids import Solid
 
 pygltflib = pytest.importorskip("pygltflib")
 PLAYER = Path(__file__).parents[1] / "player"
@@ -71,6 +74,58 @@ def test_bodies_are_where_the_solution_has_them(solution, tmp_path: Path) -> Non
     np.testing.assert_allclose(up, [0.0, 1.0, 0.0], atol=1e-12)
 
 
+def test_solids_have_their_colours(tmp_path: Path) -> None:
+    """Linear, as the format has them, clear ones blended, a primitive for each colour; what has opacity 0 is left out."""
+    solution, plate = machine(), np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])
+    name, *others = solution.bodies
+    colours = [(0.5, 0.0, 1.0), None, (0.2, 0.2, 0.2, 0.25), (0.5, 0.0, 1.0), (1.0, 1.0, 1.0, 0.0)]
+    solids = [Solid(name, plate + k, np.array([[0, 1, 2]]), colour) for k, colour in enumerate(colours)]
+    solution.to_gltf(tmp_path / "run.glb", solids=solids)
+    scene = Scene(tmp_path / "run.glb")
+    (node,) = [node for node in scene.file.nodes if node.name == name]
+    primitives = scene.file.meshes[node.mesh].primitives
+    assert {each.attributes.POSITION for each in primitives} == {primitives[0].attributes.POSITION}
+    materials = [scene.file.materials[each.material] for each in primitives]
+    assert [each.alphaMode for each in materials] == ["OPAQUE", "OPAQUE", "BLEND"]
+    seen = [each.pbrMetallicRoughness.baseColorFactor for each in materials]
+    np.testing.assert_allclose(seen[0], [((0.5 + 0.055) / 1.055) ** 2.4, 0.0, 1.0, 1.0])  # IEC 61966-2-1
+    np.testing.assert_allclose(seen[2], [*3 * [((0.2 + 0.055) / 1.055) ** 2.4], 0.25])
+    rows = [scene.array(each.indices).reshape(-1, 3) for each in primitives]
+    corners = scene.array(primitives[0].attributes.POSITION)
+    np.testing.assert_allclose(corners[rows[0]], np.stack([plate, plate + 3]))
+    np.testing.assert_allclose(corners[rows[2]], [plate + 2])
+    assert sum(map(len, rows)) == 4
+    assert len(scene.file.materials) == 3 + len(others)
+    assert_valid(tmp_path / "run.glb", triangles=sum(len(each.triangles) for each in moving_surfaces(solution, solids)))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"colour": (255, 0, 0)}, r"colour must be \(r, g, b\) or"), ({"colour": "red"}, "must be numbers"),
+        ({"colour": (1.0, 0.0)}, "colour must be"), ({"colour": (1.0, 0.0, np.nan)}, "colour must be"),
+        ({"triangles": np.array([[0, 1, 3]])}, r"triangles must name its vertices, 0 … 2, not 0 … 3"),
+        ({"triangles": np.array([[0.0, 1.0, 2.0]])}, "triangles must be rows"),
+        ({"vertices": np.zeros((3, 2))}, r"vertices must be finite numbers \(n, 3\), not an array of shape \(3, 2\)"),
+        ({"vertices": np.full((3, 3), np.inf)}, "vertices must be finite"),
+    ],
+)  # fmt: skip
+def test_solids_that_cannot_be_drawn(change: dict, words: str, tmp_path: Path) -> None:
+    """The same line from pages and exports."""
+    solution = machine()
+    solid = Solid(next(iter(solution.bodies)), np.eye(3), np.array([[0, 1, 2]]))._replace(**change)
+    for write in (solution.to_gltf, solution.to_vtkhdf, solution.report):
+        with pytest.raises(fm.InputError, match=rf"solids\[0\], on .*{words}"):
+            write(tmp_path / {"to_gltf": "a.glb", "to_vtkhdf": "a.vtkhdf", "report": "a.html"}[write.__name__], solids=[solid])
+
+
+def test_chosen_times(tmp_path: Path) -> None:
+    solution = machine()
+    write_gltf(solution, tmp_path / "run.glb", times=[solution.t[2], solution.t[5]])
+    scene = Scene(tmp_path / "run.glb")
+    np.testing.assert_allclose(scene.array(scene.file.animations[0].samplers[0].input)[:, 0], solution.t[[2, 5]], atol=1e-7)
+
+
 def test_the_text_form_holds_the_same_arrays(solution, tmp_path: Path) -> None:
     """A name that ends with .gltf is read as JSON."""
     solution.to_gltf(tmp_path / "run.glb")
@@ -98,15 +153,39 @@ def test_limits_and_alignment_are_as_the_format_requires(solution, tmp_path: Pat
     assert ((turns[1:] * turns[:-1]).sum(axis=1) > 0.0).all()
 
 
-@pytest.mark.skipif(
-    NODE is None or not (MODULES / "gltf-validator").exists(), reason="the validator of the Khronos Group is not installed"
-)
 def test_the_validator_of_the_format_finds_nothing(solution, tmp_path: Path) -> None:
     solution.to_gltf(tmp_path / "run.glb")
-    command = [str(NODE), str(PLAYER / "gltf.mjs"), str(tmp_path / "run.glb"), str(MODULES.parent)]
+    assert_valid(tmp_path / "run.glb", triangles=sum(len(each.triangles) for each in moving_surfaces(solution)))
+
+
+def test_visuals_of_a_robot_have_the_materials_of_its_file(tmp_path: Path) -> None:
+    """Colours of a URDF file, of its named materials too."""
+    box = '<geometry><box size="0.1 0.1 0.4"/></geometry>'
+    red = '<material name="x"><color rgba="1 0 0 0.5"/></material>'
+    visuals = f'<visual>{box}<material name="steel"/></visual><visual>{box}{red}</visual>'
+    inertia = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    links = (
+        f'<link name="base"/><link name="arm">{inertia}{visuals}</link><material name="steel"><color rgba="0 0 1 1"/></material>'
+    )
+    joint = '<joint name="j" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/></joint>'
+    (tmp_path / "robot.urdf").write_text(f'<robot name="r">{links}{joint}</robot>')
+    robot = fm.Robot.from_urdf(tmp_path / "robot.urdf")
+    run = fm.simulate(robot.model, t_end=0.02, step=0.01)
+    run.to_gltf(tmp_path / "run.glb", solids=robot.solids())
+    scene = Scene(tmp_path / "run.glb")
+    colours = [material.pbrMetallicRoughness.baseColorFactor for material in scene.file.materials]
+    assert colours == [[0.0, 0.0, 1.0, 1.0], [1.0, 0.0, 0.0, 0.5]]
+    assert_valid(tmp_path / "run.glb", triangles=24)
+
+
+def assert_valid(path: Path, *, triangles: int) -> None:
+    """The validator of the Khronos Group finds nothing in a file with this many triangles."""
+    if NODE is None or not (MODULES / "gltf-validator").exists():
+        pytest.skip("the validator of the Khronos Group is not installed")
+    command = [str(NODE), str(PLAYER / "gltf.mjs"), str(path), str(MODULES.parent)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout)
     assert found["messages"] == []
     assert found["animations"] == 1
-    assert found["triangles"] == sum(len(each.triangles) for each in moving_surfaces(solution))
+    assert found["triangles"] == triangles
