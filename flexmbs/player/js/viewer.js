@@ -279,11 +279,11 @@ export class Viewer {
 
   /** @param {number} time @returns {number[][]} of this run */
   points(time) {
-    const { low, high, extremes } = this.scene.table;
-    if (length(sub(high, low)) <= 6 * this.size) return extremes;
+    const { low, high, extremes, size } = this.scene.table;
+    if (length(sub(high, low)) <= 6 * size) return extremes;
     const places = this.scene.poses(time, 1).map((pose) => pose.x);
-    const a = [0, 1, 2].map((c) => Math.min(...places.map((x) => x[c])) - 0.4 * this.size);
-    const b = [0, 1, 2].map((c) => Math.max(...places.map((x) => x[c])) + 0.4 * this.size);
+    const a = [0, 1, 2].map((c) => Math.min(...places.map((x) => x[c])) - 0.4 * size);
+    const b = [0, 1, 2].map((c) => Math.max(...places.map((x) => x[c])) + 0.4 * size);
     return Array.from({ length: 8 }, (_, i) => [0, 1, 2].map((c) => (i & (1 << c) ? b : a)[c]));
   }
 
