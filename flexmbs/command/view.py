@@ -46,7 +46,6 @@ def _page(path: Path, access: dict[str, bool]) -> "View":
 
 def _robot(path: Path, *, allow_outside: bool) -> "View":
     """The page of a file whose root element says which program it is for."""
-    from flexmbs.report.start import model_view
     from flexmbs.robots.mjcf.build import from_mujoco
     from flexmbs.robots.robot import Robot
     from flexmbs.robots.sdf.build import from_sdf
@@ -55,5 +54,4 @@ def _robot(path: Path, *, allow_outside: bool) -> "View":
     tag = read_xml(path).tag
     if tag not in ("mujoco", "sdf"):
         return Robot.from_urdf(path, allow_outside=allow_outside).show(browser=False)
-    found = (from_mujoco if tag == "mujoco" else from_sdf)(path, allow_outside=allow_outside)
-    return model_view(found.model, notes=[f"left out: {note}" for note in found.notes])
+    return (from_mujoco if tag == "mujoco" else from_sdf)(path, allow_outside=allow_outside).show(browser=False)

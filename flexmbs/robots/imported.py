@@ -6,9 +6,17 @@ from typing import NamedTuple
 
 from flexmbs.api.model import Model
 from flexmbs.errors import InputError, ModelWarning
-from flexmbs.model.frames import Frame, FrameRef
+from flexmbs.model.frames import GROUND, Frame, FrameRef
 from flexmbs.model.item import CoordinateUse
+from flexmbs.player.solids import Solid
+from flexmbs.report.start import model_view
+from flexmbs.report.view import View
+from flexmbs.report.view import shown as shown_page
+from flexmbs.robots.solids import solids_of
+from flexmbs.robots.visuals import Visual
 from flexmbs.robots.xml_tree import Element
+
+WORLD = "world"  # what stands, in these files
 
 
 class Imported(NamedTuple):
@@ -24,6 +32,21 @@ class Imported(NamedTuple):
     frames: dict[str, FrameRef]
     limits: dict[str, tuple[float, float]]
     notes: tuple[str, ...]
+    visuals: tuple[Visual, ...] = ()
+
+    def solids(self) -> tuple[Solid, ...]:
+        """The visuals as solids, for `Solution.report` and `Solution.show`; meshes that cannot be read are left out."""
+        return tuple(solids_of(self.model, self.visuals, self._places)[0])
+
+    def show(self, *, browser: bool | None = None) -> View:
+        """The model at its start in three dimensions with its visuals and notes, as `Model.show`."""
+        solids, more = solids_of(self.model, self.visuals, self._places)
+        notes = [*(f"left out: {note}" for note in self.notes), *more]
+        return shown_page(model_view(self.model, solids, notes), browser)
+
+    @property
+    def _places(self) -> dict[str, FrameRef]:
+        return {WORLD: FrameRef(GROUND), **self.frames}
 
 
 class Report:
@@ -35,8 +58,10 @@ class Report:
         self.notes: list[str] = []
 
     def problem(self, element: Element, text: str) -> None:
-        """Something that cannot be read."""
-        self.problems.append(f"{element.place}: {text}")
+        """Something that cannot be read; said once."""
+        line = f"{element.place}: {text}"
+        if line not in self.problems:
+            self.problems.append(line)
 
     def note(self, text: str) -> None:
         """Something that is left out; said once."""

@@ -120,4 +120,19 @@ def _sphere(size: tuple[float, ...]) -> Mesh:
     return _revolved(size[0] * np.stack([np.sin(u), -np.cos(u)], axis=1))
 
 
-PRIMITIVES: dict[str, Callable[[tuple[float, ...]], Mesh]] = {"box": _box, "cylinder": _cylinder, "sphere": _sphere}
+def _capsule(size: tuple[float, ...]) -> Mesh:
+    radius, length = size
+    u = np.linspace(0.0, np.pi, SIDES // 2 + 1)
+    ends = np.repeat([-0.5 * length, 0.5 * length], len(u) // 2 + 1)
+    u = np.concatenate([u[: len(u) // 2 + 1], u[len(u) // 2 :]])
+    return _revolved(np.stack([radius * np.sin(u), ends - radius * np.cos(u)], axis=1))
+
+
+def _ellipsoid(size: tuple[float, ...]) -> Mesh:
+    points, triangles = _sphere((1.0,))
+    return points * np.asarray(size), triangles
+
+
+PRIMITIVES: dict[str, Callable[[tuple[float, ...]], Mesh]] = {
+    "box": _box, "cylinder": _cylinder, "sphere": _sphere, "capsule": _capsule, "ellipsoid": _ellipsoid,
+}  # fmt: skip

@@ -1,4 +1,4 @@
-"""What links look like: visual elements of URDF files, by file names; nothing is read."""
+"""What links look like: visual elements of URDF, MJCF and SDF files, by file names; nothing is read."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,8 @@ class Visual(NamedTuple):
     """A picture of a link.
 
     kind "mesh" with ``file``, enlarged by ``scale``, or a primitive with ``size`` in m: "box" (x, y, z), "cylinder" (radius,
-    length along z), "sphere" (radius,), centred at ``origin``, the pose in the link's frame. colour: (red, green, blue, alpha), 0
+    length along z), "sphere" (radius,), "capsule" (radius, length without its ends), "ellipsoid" (three radii), centred at
+    ``origin``, the pose in the link's frame. colour: (red, green, blue, alpha), 0
     to 1, or None. ``Robot.pose(q, visual.link)`` is the pose of that frame.
     """
 
@@ -25,9 +26,9 @@ class Visual(NamedTuple):
 
 
 def visual_path(name: str, urdf: Path) -> Path:
-    """The path of a mesh that a URDF file names: relative to its folder, or ``package://package/…`` with the package among the
-    folders above the file or beside them; else in the folder of the file."""
-    place, count = re.subn(r"^package://", "", name.replace("\\", "/"))
+    """The path of a mesh that a file names: relative to its folder, or ``package://package/…``, ``model://model/…`` with the
+    package among the folders above the file or beside them; else in the folder of the file."""
+    place, count = re.subn(r"^(package|model)://", "", name.replace("\\", "/"))
     if not count:
         return urdf.parent / re.sub(r"^file://", "", place)
     package, _, inside = place.partition("/")

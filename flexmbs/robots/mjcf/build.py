@@ -19,6 +19,7 @@ from flexmbs.robots.mjcf.attributes import note_unread
 from flexmbs.robots.mjcf.document import Defaults, read_document
 from flexmbs.robots.mjcf.draft import Draft, add_gravity_compensation, add_joints, add_passive
 from flexmbs.robots.mjcf.equalities import add_equalities, read_tendons
+from flexmbs.robots.mjcf.looks import Looks
 from flexmbs.robots.mjcf.tree import read_tree
 from flexmbs.robots.mjcf.values import Given, compiler_of, quaternion_rotation
 from flexmbs.robots.xml_tree import Element, numbers
@@ -67,7 +68,8 @@ def from_mujoco(
     if "passive" in off:  # of versions before 3.4
         off |= {"spring", "damper"}
     disabled = {int(each) for each in numbers(options.text("actuatorgroupdisable"))}
-    draft = Draft(read_tree(root, defaults, compiler, report), compiler, report)
+    looks = Looks(root, defaults, report, path.parent, allow_outside=allow_outside)
+    draft = Draft(read_tree(root, defaults, compiler, looks), compiler, report)
     for body in draft.tree.bodies:
         add_joints(draft, body)
     for body in draft.tree.bodies:
@@ -93,7 +95,7 @@ def from_mujoco(
             _start(model.joints, draft, key)
         model.cuts = closing
     notes = report.finish(strict=strict)
-    return Imported(model, draft.coordinates, draft.refs, draft.limits, notes)
+    return Imported(model, draft.coordinates, draft.refs, draft.limits, notes, tuple(draft.tree.visuals))
 
 
 def _elements(root: Element, section: str, tag: str) -> list[Element]:

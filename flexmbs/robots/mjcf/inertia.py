@@ -54,7 +54,7 @@ def of_geom(given: Given, compiler: Compiler, frame: Pose) -> Lump | None:
     if given.switch("shellinertia", False):
         given.problem("shellinertia: inertia of shells is not computed; give the body <inertial>")
         return None
-    size, pose = _size_and_pose(given, kind, compiler)
+    size, pose = size_and_pose(given, kind, compiler)
     needed = SIZES[kind]
     if min(size[:needed]) <= 0.0:
         given.problem(f"size: a {kind} needs {needed} number{'s' if needed > 1 else ''} > 0, not {shown(given.text('size'))}")
@@ -65,7 +65,8 @@ def of_geom(given: Given, compiler: Compiler, frame: Pose) -> Lump | None:
     return Lump(m, pose.o, pose.R @ np.diag(m * moments) @ pose.R.T)
 
 
-def _size_and_pose(given: Given, kind: str, compiler: Compiler) -> tuple[np.ndarray, Pose]:
+def size_and_pose(given: Given, kind: str, compiler: Compiler) -> tuple[np.ndarray, Pose]:
+    """Radii and half lengths of a geom, as its kind has them, and its pose."""
     size = given.numbers("size", (0.0, 0.0, 0.0), 1)
     if "fromto" not in given:
         return size, pose_of(given, compiler)

@@ -6,15 +6,16 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.declaration import shown
-from flexmbs.robots.imported import Report, free_name
+from flexmbs.robots.imported import WORLD, free_name
 from flexmbs.robots.mjcf.document import MAIN, Defaults
 from flexmbs.robots.mjcf.inertia import Lump, bounded, explicit, joined, of_geom
+from flexmbs.robots.mjcf.looks import Looks
 from flexmbs.robots.mjcf.values import HERE, Compiler, Given, Pose, pose_of, turned_z
+from flexmbs.robots.visuals import Visual
 from flexmbs.robots.xml_tree import Element
 
 FREEDOMS = {"hinge": 1, "slide": 1, "ball": 3, "free": 6}
 UNREAD = ("replicate", "attach", "composite", "flexcomp")
-WORLD = "world"
 
 
 class MjJoint(NamedTuple):
@@ -73,6 +74,7 @@ class Tree:
     """All bodies, a parent before its children; the world is ``bodies[0]``. touching: number of geoms that can touch."""
 
     bodies: list[MjBody]
+    visuals: list[Visual] = field(default_factory=list)
     touching: int = 0
     fluid_shapes: int = 0
 
@@ -89,9 +91,10 @@ class Tree:
         return next(((body, body.sites[name]) for body in self.bodies if name in body.sites), None)
 
 
-def read_tree(root: Element, defaults: Defaults, compiler: Compiler, report: Report) -> Tree:
+def read_tree(root: Element, defaults: Defaults, compiler: Compiler, looks: Looks) -> Tree:
     """The bodies of all <worldbody> elements."""
-    reader = _TreeReader(defaults, compiler, report)
+    report = looks.report
+    reader = _TreeReader(defaults, compiler, looks)
     world = MjBody(WORLD, None, HERE, Given(root, {}, report))
     reader.tree.bodies.append(world)
     for element in root.all("worldbody"):
@@ -114,8 +117,8 @@ def _scale(tree: Tree, compiler: Compiler) -> None:
 class _TreeReader:
     """Bodies, frames, joints, geoms and sites."""
 
-    def __init__(self, defaults: Defaults, compiler: Compiler, report: Report) -> None:
-        self.defaults, self.compiler, self.report = defaults, compiler, report
+    def __init__(self, defaults: Defaults, compiler: Compiler, looks: Looks) -> None:
+        self.defaults, self.compiler, self.looks, self.report = defaults, compiler, looks, looks.report
         self.tree = Tree([])
         self.names: dict[str, set[str]] = {"body": {WORLD}, "joint": set(), "site": set()}
 
@@ -177,7 +180,9 @@ class _TreeReader:
             body.lump = bounded(lump or nothing, self.compiler)
 
     def geom(self, body: MjBody, given: Given, frame: Pose, geoms: list[Lump]) -> None:
-        """The inertia of a geom, where it counts."""
+        """The inertia of a geom, where it counts, and what is seen of it."""
+        if visual := self.looks.of_geom(body.name, given, frame, self.compiler):
+            self.tree.visuals.append(visual)
         self.tree.touching += given.number("contype", 1.0) != 0.0 or given.number("conaffinity", 1.0) != 0.0
         self.tree.fluid_shapes += given.text("fluidshape", "none") != "none"
         if body.parent is None or not body.counts:

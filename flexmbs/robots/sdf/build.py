@@ -21,12 +21,14 @@ from flexmbs.model.frames import GROUND, Frame, FrameRef
 from flexmbs.model.item import CoordinateUse
 from flexmbs.model.joints import Chain, Fixed, Free, Joint, Prismatic, Revolute, Screw, Spherical
 from flexmbs.model.motions import Rotate
-from flexmbs.robots.imported import Imported, Report, add_frame, free_name
+from flexmbs.robots.imported import WORLD, Imported, Report, add_frame, free_name
 from flexmbs.robots.mjcf.inertia import Lump
 from flexmbs.robots.mjcf.values import Pose
 from flexmbs.robots.sdf.elements import note_unread
-from flexmbs.robots.sdf.scopes import MODEL, WORLD, Poses, Reader, Scope, sdf_root
+from flexmbs.robots.sdf.looks import visuals_of
+from flexmbs.robots.sdf.scopes import MODEL, Poses, Reader, Scope, sdf_root
 from flexmbs.robots.urdf_read import item_name
+from flexmbs.robots.visuals import Visual
 from flexmbs.robots.xml_tree import Element
 
 DOWN = (0.0, 0.0, -9.8)  # default of the specification
@@ -80,7 +82,7 @@ def from_sdf(
     model = builder.model(tops[0].attributes.get("name") or path.stem) if not report.problems else None
     notes = report.finish(strict=strict)
     assert model is not None
-    return Imported(model, builder.joints, builder.refs, builder.limits, notes)
+    return Imported(model, builder.joints, builder.refs, builder.limits, notes, tuple(builder.visuals))
 
 
 def _all(scope: Scope) -> Iterator[Scope]:
@@ -100,6 +102,7 @@ class _Builder:
         self.refs: dict[str, FrameRef] = {}
         self.joints: dict[str, CoordinateUse] = {}
         self.limits: dict[str, tuple[float, float]] = {}
+        self.visuals: list[Visual] = []
         self.items: list[object] = []
         self.supported: set[str] = set()
         self.mimics: list[tuple[Scope, str, Element]] = []
@@ -109,6 +112,7 @@ class _Builder:
         """The links of a scope."""
         for name, element in scope.links.items():
             full, pose = scope.full(name), self.poses.of(scope, name, element)
+            self.visuals += visuals_of(self.reader, self.poses, scope, full, pose)
             if scope.static:
                 self.refs[full] = FrameRef(GROUND, add_frame(self.frames[GROUND], item_name(full), Frame(pose.o, pose.R)))
                 continue

@@ -11,11 +11,11 @@ from scipy.spatial.transform import Rotation
 
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
-from flexmbs.robots.imported import Report
+from flexmbs.robots.imported import WORLD, Report
 from flexmbs.robots.mjcf.values import HERE, Pose
 from flexmbs.robots.xml_tree import Element, numbers, read_xml
 
-WORLD, MODEL, BETWEEN = "world", "__model__", "::"
+MODEL, BETWEEN = "__model__", "::"
 DEEPEST = 20  # nested models
 
 
