@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.algebra.so3 import euler_parameters
+from flexmbs.errors import InputError
 from flexmbs.exports.moving_surfaces import MovingSurface, Paint, chosen_outputs, moving_surfaces
 from flexmbs.files.kinds import check_ending
 from flexmbs.files.output import whole_file
@@ -118,7 +119,11 @@ class _Writer:
         return table
 
     def _array(self, values: np.ndarray, kind: str, *, limits: bool = False, target: int | None = None) -> int:
-        """Number of a new accessor of rows of floats or unsigned integers."""
+        """Number of a new accessor of rows of floats or unsigned integers. Raises InputError for what single precision lacks."""
+        if not np.isfinite(values).all():
+            raise InputError(
+                "glTF: the motion is beyond the numbers of the format, 3.4e+38; write the part before, solution.at(times)"
+            )
         view = {"buffer": 0, "byteOffset": len(self.bytes), "byteLength": values.nbytes}
         self.tables["bufferViews"].append(view if target is None else view | {"target": target})
         self.bytes += values.tobytes()

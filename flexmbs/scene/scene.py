@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 SPACING = 7  # of the points that stand for a surface
+ROUNDED = 1e-3  # of the size of the model: positions rounded more coarsely are said to be
 
 
 class Alone(NamedTuple):
@@ -224,8 +225,13 @@ class _Writer:
         for k, view in enumerate(self.motion.values()):
             position[:, k] = view.position
             turned[:, k] = quaternions(view.rotation)
+        stored = self.buffer.steps(position, 1e-6 * box.size, kind="i4", delta=True)
+        if stored["step"] > ROUNDED * box.size:
+            self.notes.append(
+                f"positions are rounded to {stored['step']:.3g} m: the motion goes far beyond the size of the model"
+            )
         return {
-            "position": self.buffer.steps(position, 1e-6 * box.size, kind="i4", delta=True),
+            "position": stored,
             "rotation": self.buffer.steps(turned, 1.0 / 32000.0, delta=True),
         }
 

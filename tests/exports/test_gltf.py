@@ -119,6 +119,18 @@ def test_solids_that_cannot_be_drawn(change: dict, words: str, tmp_path: Path) -
             write(tmp_path / {"to_gltf": "a.glb", "to_vtkhdf": "a.vtkhdf", "report": "a.html"}[write.__name__], solids=[solid])
 
 
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_motions_beyond_single_precision_are_refused(tmp_path: Path) -> None:
+    model = fm.Model("lost", gravity=(0.0, 0.0, 0.0))
+    body = fm.RigidBody("b", mass=1.0, inertia=(1, 1, 1), frames={"end": (1, 0, 0)})
+    model.add(fm.Prismatic("rail", model.ground, model.add(body), v0=1e39))
+    solution = fm.simulate(model, t_end=2.0, step=0.5)
+    with pytest.raises(fm.InputError, match="glTF: the motion is beyond the numbers of the format"):
+        solution.to_gltf(tmp_path / "run.glb")
+    page = solution.show(browser=False).text
+    assert "m: the motion goes far beyond the size of the model" in page
+
+
 def test_chosen_times(tmp_path: Path) -> None:
     solution = machine()
     write_gltf(solution, tmp_path / "run.glb", times=[solution.t[2], solution.t[5]])

@@ -82,6 +82,18 @@ test("views look along the axes, with up upwards, and fit holds every point", ()
   }
 });
 
+test("what is before the camera is seen, however far the motion goes", () => {
+  const camera = new Camera([0, 0, 1]);
+  camera.distance = 3;
+  for (const reach of [1, 1e3, 1e30]) {
+    const m = camera.matrix(reach);
+    for (const near of [0.3, 3, 4]) { // distances from the eye
+      const [z, w] = [2, 3].map((r) => [0, 1, 2].reduce((sum, c) => sum + m[4 * c + r] * (camera.eye[c] - near * camera.eyeward[c]), m[12 + r]));
+      assert.ok(reach === 1 && near < 1 ? z < -w : Math.abs(z) <= w, `${reach} ${near}`);
+    }
+  }
+});
+
 test("the clock plays, loops, stops and tells", () => {
   const told = [];
   const target = new EventTarget();

@@ -159,6 +159,23 @@ def test_checks_of_long_names_fit_a_phone(browser: str, tmp_path: Path) -> None:
 
 
 @needs_node
+@pytest.mark.parametrize("speed", [0.0, 100.0, 1e4, 1e30])
+def test_motions_that_go_far_are_seen(speed: float, tmp_path: Path) -> None:
+    """A sledge of 2 m that goes 2 km, 200 km, or out of all bounds: the picture was empty. It is followed, over its ground."""
+    skip_without("chrome")
+    model = fm.Model("sledge", gravity=(0.0, 0.0, -9.81))
+    body = fm.RigidBody("sledge", mass=100.0, inertia=(20.0, 60.0, 60.0), frames={"a": (-1, 0, 0), "b": (1, 0, 0.3)})
+    model.add(fm.Prismatic("rail", model.ground, model.add(body), axis="x", v0=speed))
+    fm.simulate(model, t_end=20.0, step=0.1).show(browser=False).save(tmp_path / "far.html")
+    found = seen("far.mjs", "chrome", tmp_path / "far.html", screen=False)
+    assert (found["messages"], found["requests"]) == ([], [])
+    assert found["follow"] == ("0" if speed else "-1")
+    times = slice(1) if speed > 1e5 else slice(None)  # beyond there are no numbers of single precision
+    assert min(found["body"][times]) > PIXELS, found["body"]
+    assert min(found["ground"][times]) > PIXELS, found["ground"]
+
+
+@needs_node
 @pytest.mark.parametrize("browser", BROWSERS)
 def test_two_runs_in_one_picture(browser: str, tmp_path: Path) -> None:
     """The second run over the first one or beside it, as long as it lasts; the bar of links covers no picture."""

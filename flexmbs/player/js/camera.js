@@ -109,7 +109,7 @@ export class Camera {
     const e = this.eye;
     const view = new Float32Array([x[0], y[0], z[0], 0, x[1], y[1], z[1], 0, x[2], y[2], z[2], 0, -dot(x, e), -dot(y, e), -dot(z, e), 1]);
     const far = this.distance + 2 * reach;
-    const near = Math.max(this.distance - 2 * reach, 0.004 * far);
+    const near = Math.max(this.distance - 2 * reach, Math.min(0.004 * far, 0.05 * this.distance)); // before the target, however far the motion goes
     const f = 1 / OPENING;
     const a = (far + near) / (near - far);
     const b = (2 * far * near) / (near - far);

@@ -43,7 +43,7 @@ function choices(root, player) {
   const moving = frames.filter((_, k) => table.frames[k].body >= 0);
   options(part(root, "trace"), [["-1", "no path"], ...moving], "-1", (value) => player.set("trace", Number(value)));
   const bodies = /** @type {[string, string][]} */ (table.bodies.map((body, k) => [String(k), body.name]));
-  options(part(root, "follow"), [["-1", "none"], ...bodies], "-1", (value) => player.set("follow", Number(value)));
+  options(part(root, "follow"), [["-1", "none"], ...bodies], String(viewer.settings.follow), (value) => player.set("follow", Number(value)));
   options(part(root, "field"), fieldsOf(scene), viewer.settings.field, (value) => player.colour(value));
   const modes = (table.modes ?? []).map((mode, k) => [String(k), mode.name]);
   options(part(root, "mode"), [["-1", "none"], ...modes], String(scene.mode), (value) => player.choose(Number(value), viewer.settings.field || "displacement"));

@@ -63,6 +63,7 @@ export class Viewer {
     /** @type {Settings} */ this.settings = leader ? leader.settings : { ...defaults(), ...scene.table.settings };
     this.theme = { background: [1, 1, 1], grid: [0.8, 0.84, 0.88], edge: [0.1, 0.14, 0.18], dark: false };
     /** @type {number} */ this.size = (leader ? leader.scene : scene).table.size;
+    if (this.far && !leader && this.settings.follow < 0) this.settings.follow = 0; // it would leave the picture at once
     this.aside = leader ? besideOf(leader.scene.table, scene.table) : [0, 0, 0];
     /** @type {Map<object, Columns>} */ this.stored = new Map(); // by what they are of
     /** @type {Map<number, Moved>} */ this.moved = new Map(); // of bodies
@@ -75,6 +76,7 @@ export class Viewer {
     this.joints = this.jointMarks();
     /** @type {Record<string, number>} */ this.largest = {}; // arrows of a group
     for (const { group, largest } of scene.table.arrows) this.largest[group] = Math.max(this.largest[group] ?? 0, largest);
+    this.period = 1; // of the lines of the ground
     this.plane = renderer.segments(this.grid());
     this.over = renderer.segments(new Float32Array(0));
     this.path = renderer.segments(new Float32Array(0));
@@ -239,11 +241,12 @@ export class Viewer {
     if (ground === null) return new Float32Array(0);
     const e = this.camera.east, n = this.camera.north;
     const middle = scale(0.5, add(low, high));
-    const span = Math.min(Math.max(length(sub(high, low)), this.size), 30 * this.size);
+    const span = this.far ? 10 * this.size : Math.max(length(sub(high, low)), this.size);
     const decade = 10 ** Math.floor(Math.log10(span / 8));
     const step = decade * ([1, 2, 5, 10].find((f) => f * decade >= span / 10) ?? 10);
-    const half = Math.ceil((0.75 * span) / step);
-    const [i0, j0] = [e, n].map((axis) => Math.round(dot(middle, axis) / step));
+    const half = Math.ceil(((this.far ? 1.5 : 0.75) * span) / step);
+    const [i0, j0] = [e, n].map((axis) => (this.far ? 0 : Math.round(dot(middle, axis) / step)));
+    this.period = 5 * step;
     /** @type {number[]} */ const rows = [];
     /** @param {number} i @param {number} j */
     const point = (i, j) => add(scale(ground, up), add(scale(step * i, e), scale(step * j, n)));
@@ -266,6 +269,20 @@ export class Viewer {
     return [...this.points(time), ...other.points(time).map((x) => add(x, other.shift))];
   }
 
+  /** @returns {boolean} whether the motion goes far: the picture shows an instant of it */
+  get far() {
+    const { low, high, size } = this.scene.table;
+    return length(sub(high, low)) > 6 * size;
+  }
+
+  /** @returns {number[]} by which the lines of the ground follow the camera where the motion goes far, whole periods */
+  groundShift() {
+    if (!this.far) return [0, 0, 0];
+    const { period, camera: { east, north, target } } = this;
+    const [x, y] = [east, north].map((axis) => period * Math.round(dot(target, axis) / period));
+    return add(scale(x, east), scale(y, north));
+  }
+
   /** @returns {{x: number[], name: string}[]} letters over two runs beside each other */
   letters() {
     const { other } = this;
@@ -279,8 +296,8 @@ export class Viewer {
 
   /** @param {number} time @returns {number[][]} of this run */
   points(time) {
-    const { low, high, extremes, size } = this.scene.table;
-    if (length(sub(high, low)) <= 6 * size) return extremes;
+    const { extremes, size } = this.scene.table;
+    if (!this.far) return extremes;
     const places = this.scene.poses(time, 1).map((pose) => pose.x);
     const a = [0, 1, 2].map((c) => Math.min(...places.map((x) => x[c])) - 0.4 * size);
     const b = [0, 1, 2].map((c) => Math.max(...places.map((x) => x[c])) + 0.4 * size);
@@ -300,7 +317,7 @@ export class Viewer {
     const placed = this.placed(time);
     this.follow(placed.poses);
     renderer.begin(this.camera, this.reach(), theme.background);
-    if (settings.grid) renderer.drawLines(this.plane, { model: matrix(WORLD), colour: [...theme.grid, 1], width: 1.2, own: true });
+    if (settings.grid) renderer.drawLines(this.plane, { model: matrix({ x: this.groundShift(), p: WORLD.p }), colour: [...theme.grid, 1], width: 1.2, own: true });
     if (this.during(time)) this.drawRun(placed, time, lasting);
     if (other && settings.other !== "hidden" && other.during(time)) {
       [other.theme, other.outlined] = [theme, this.outlined];
