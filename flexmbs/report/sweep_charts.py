@@ -20,6 +20,7 @@ SMALL, MARGIN_LEFT, MARGIN_BOTTOM = 240, 52, 34  # of a scatter plot and of a ma
 SHADES = 8
 CELLS = 24  # of a map along each side
 LABELS = 6
+LETTER = 6.5  # width of most letters
 
 
 class Column(NamedTuple):
@@ -146,12 +147,14 @@ def scale(output: Column) -> str:
 
 
 def _frame(across: Column, up: Column) -> list[str]:
-    """Grid, ticks and names of a small plot."""
-    parts = []
+    """Grid, ticks and names of a small plot; texts that would touch the one before are left out."""
+    parts, free = [], -np.inf
     for place, text in across.marks():
-        x = float(_x(np.array(place)))
+        x, shown = float(_x(np.array(place))), _short(text, 50)
         parts.append(f'<path class="grid" d="M{x:.1f} 8V{SMALL - MARGIN_BOTTOM}"/>')
-        parts.append(f'<text class="middle" x="{x:.1f}" y="{SMALL - MARGIN_BOTTOM + 13}">{html.escape(_short(text, 50))}</text>')
+        if x - 0.5 * LETTER * len(shown) > free:
+            parts.append(f'<text class="middle" x="{x:.1f}" y="{SMALL - MARGIN_BOTTOM + 13}">{html.escape(shown)}</text>')
+            free = x + 0.5 * LETTER * (len(shown) + 1)
     for place, text in up.marks():
         y = float(_y(np.array(place)))
         parts.append(f'<path class="grid" d="M{MARGIN_LEFT} {y:.1f}H{SMALL - 8}"/>')
@@ -171,7 +174,7 @@ def _y(place: FloatArray) -> FloatArray:
 
 def _short(text: str, width: float) -> str:
     """A text for a width in user units: its end, where it is too long."""
-    most = max(int(width / 6.5), 4)
+    most = max(int(width / LETTER), 4)
     return text if len(text) <= most else f"…{text[-most + 1 :]}"
 
 

@@ -6,13 +6,14 @@ import pathlib
 import re
 import shutil
 import subprocess
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 import flexmbs as fm
 from flexmbs.report.response_surface import fitted
-from flexmbs.report.sweep_charts import column
+from flexmbs.report.sweep_charts import LETTER, column, scatter
 from flexmbs.studies.sweeps.batch import Record
 from flexmbs.studies.sweeps.table import result_of
 
@@ -108,3 +109,15 @@ def test_the_axes_answer_a_mouse(tmp_path: pathlib.Path) -> None:
     assert seen["hovered"]["told"].startswith("case 0: joints.a.q0")
     assert seen["hovered"]["on"] > 1
     assert seen["phone"]["scroll"] <= seen["phone"]["width"] == 390
+
+
+@pytest.mark.parametrize("largest", [4.0, 4e3, 4e6, 4e-5])
+def test_numbers_below_a_plot_do_not_touch(largest: float) -> None:
+    """Of thousands every second one."""
+    values = np.linspace(0.25, 1.0, 9) * largest
+    axis = column("mass", "kg", values)
+    drawing = scatter(axis, column("force", "N", values), range(9), ["h0"] * 9)
+    found = [(float(x), text) for x, text in re.findall('<text class="middle" x="([^"]*)"[^>]*>([^<]*)<', drawing)]
+    assert len(found) >= 2
+    for (a, left), (b, right) in pairwise(found):
+        assert b - a > 0.5 * LETTER * (len(left) + len(right))
