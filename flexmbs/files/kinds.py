@@ -44,6 +44,8 @@ def check_kind(path: str | os.PathLike[str], wanted: str) -> None:
     if found not in ("", wanted) and not (found == DAMAGED and wanted in (SOLUTION, BODY, HDF5)):
         raise InputError(_rejection(path, found, wanted))
     if wanted == PAGE and (ending := pathlib.Path(path).suffix).lower() not in _OF_PAGES:
+        if report_kind(pathlib.Path(path)) == PDF:
+            raise InputError(f"{path}: is written as an HTML page, reports of one run alone as PDF; let its name end with .html")
         raise InputError(f"{path}: a report is a page or a PDF document; let its name end with .html or .pdf, not {ending}")
 
 

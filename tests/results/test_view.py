@@ -111,6 +111,10 @@ def test_the_command_writes_pages_of_models_solutions_and_robots(
     with pytest.raises(SystemExit) as stopped:
         main(["view", "arm.toml", "-o", "run.h5"])
     assert stopped.value.code == 2
+    with pytest.raises(SystemExit) as stopped:
+        main(["view", "arm.toml", "-o", "arm.pdf"])
+    assert stopped.value.code == 2
+    assert capsys.readouterr().err.endswith("reports of one run alone as PDF; let its name end with .html\n")
 
 
 def test_visuals_of_a_robot_are_in_the_axes_of_its_bodies(tmp_path: Path) -> None:
