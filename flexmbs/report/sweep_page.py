@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flexmbs.page.html import Code, number, rendered
+from flexmbs.player.markup import HERE as PLAYER
+from flexmbs.player.markup import joined_modules
 from flexmbs.report.response_surface import FloatArray, fitted
 from flexmbs.report.sweep_charts import Column, column, parallel, scale, scatter, shades, surface_map
 
@@ -61,7 +63,7 @@ def thinned(n: int, most: int) -> list[int]:
 def _code() -> Code:
     """Style and script of the page."""
     style, script = (TEMPLATES.joinpath(f"sweep.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
-    return Code(style=style, script=script, package="flexmbs.report")
+    return Code(style=style, script=f"{joined_modules(PLAYER / 'js', 'reach')}\n{script}", package="flexmbs.report")
 
 
 def _tiles(cases: Cases) -> list[tuple[str, str, str]]:

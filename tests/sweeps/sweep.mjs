@@ -37,6 +37,7 @@ try {
   await page.evaluate(() => document.querySelector("circle.case").dispatchEvent(new PointerEvent("pointerenter")));
   seen.hovered = await state();
   await page.setViewport({ width: 390, height: 800 });
+  await page.waitForSelector(".wide[tabindex]", { timeout: 5000 }).catch(() => seen.messages.push("no key reaches what scrolls"));
   seen.phone = await page.evaluate(() => ({ width: innerWidth, scroll: document.documentElement.scrollWidth }));
 } finally {
   await browser.close();

@@ -61,3 +61,5 @@ for (const band of drawing.querySelectorAll(".band")) {
     from = null;
   });
 }
+
+reached(".wide, .scroll"); // of the module reach.js
