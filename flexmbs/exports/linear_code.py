@@ -54,13 +54,13 @@ ABSENT = {  # functions that a unit must have and that this one does not use
         "GetNumberOfEventIndicators",
     ),
 }  # fmt: skip
-RESERVED = {  # words of the languages that no model or function may be named
+RESERVED = {  # words of the languages and names within the files, after which no model or function may be named
     ".mo": "algorithm and annotation block break class connect connector constant constrainedby der discrete each else elseif "
     "elsewhen encapsulated end enumeration equation expandable extends external false final flow for function if import impure "
     "in initial inner input loop model not operator or outer output package parameter partial protected public pure record "
-    "redeclare replaceable return stream then true type when while within",
+    "redeclare replaceable return stream then true type when while within A B C D u x y",
     ".m": "break case catch classdef continue else elseif end for function global if otherwise parfor persistent return spmd "
-    "switch try while",
+    "switch try while A B C D system states inputs outputs exist ss struct zeros",
     ".ssc": "annotations branches component components connect connections domain else elseif end equations events for function "
     "if inputs intermediates let nodes outputs parameters variables when",
 }
@@ -93,8 +93,8 @@ def write_linear(system: LinearSystem, path: str | Path, *, version: int = 3) ->
     name = re.sub(r"\W", "_", path.stem, flags=re.ASCII)
     if not re.match(r"[A-Za-z]", name):
         raise InputError(f"path: the name {shown(path.stem)} must begin with a letter; rename it")
-    if name in RESERVED.get(path.suffix, "").split():
-        raise InputError(f"path: the name {shown(path.stem)} is a keyword of that language; rename it")
+    if name in RESERVED.get(path.suffix, "").split() or (path.suffix == ".ssc" and re.fullmatch(r"[uxy]\d+", name)):
+        raise InputError(f"path: the name {shown(path.stem)} is a keyword of that language or a name within the file; rename it")
     if path.suffix == ".fmu":
         _write_unit(system, name, path, version)
     else:

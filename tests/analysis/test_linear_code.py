@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -13,6 +14,7 @@ import pytest
 from scipy.signal import cont2discrete, lti
 
 import flexmbs as fm
+from flexmbs.exports.linear_code import LinearSystem, write_linear
 
 COMPILER = shutil.which("cc")
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="needs a C compiler")
@@ -51,7 +53,6 @@ def held(system: fm.Linearization, h: float, inputs: np.ndarray) -> np.ndarray:
     return np.array(out)
 
 
-@needs_compiler
 def described(file: Path) -> list[str]:
     """Names of the variables in the description of a unit."""
     with zipfile.ZipFile(file) as unit:
@@ -74,9 +75,9 @@ def test_any_names_and_ports_that_are_twice_there_make_valid_descriptions(name: 
     assert f"effort {name}" in names
 
 
-@pytest.mark.parametrize("word", ["end.mo", "model.mo", "while.m", "equations.ssc"])
-def test_keywords_are_no_names(word: str, tmp_path: Path) -> None:
-    with pytest.raises(fm.InputError, match="is a keyword of that language; rename it"):
+@pytest.mark.parametrize("word", ["end.mo", "model.mo", "while.m", "equations.ssc", "A.mo", "x.mo", "ss.m", "D.m", "x1.ssc"])
+def test_keywords_and_names_within_the_files_are_no_names(word: str, tmp_path: Path) -> None:
+    with pytest.raises(fm.InputError, match="is a keyword of that language or a name within the file; rename it"):
         linear().export(tmp_path / word)
 
 
@@ -131,6 +132,41 @@ def test_units_in_plain_c_run_in_fmpy(version: int, tmp_path: Path) -> None:
     np.testing.assert_allclose(slope, system.feedthrough[:, 0], atol=1e-15)
     slave.terminate()
     slave.freeInstance()
+
+
+@needs_compiler
+@pytest.mark.parametrize("version", [2, 3])
+def test_units_in_threads_do_not_disturb_each_other(version: int, tmp_path: Path) -> None:
+    """Each step with another size, for which the exponential is computed anew, beside another unit that does the same."""
+    fmpy = pytest.importorskip("fmpy")
+    fmi2, fmi3 = (pytest.importorskip(f"fmpy.{each}") for each in ("fmi2", "fmi3"))
+    rng, n = np.random.default_rng(0), 24
+    A, B, C = rng.normal(size=(n, n)) - 6.0 * np.eye(n), rng.normal(size=(n, 1)), rng.normal(size=(1, n))
+    system = LinearSystem("any", A, B, C, np.zeros((1, 1)), [f"x{k}" for k in range(n)], ["u"], ["y"])
+    file = write_linear(system, tmp_path / "Any.fmu", version=version)
+    description = fmpy.read_model_description(str(file))
+    kind, place = fmi2.FMU2Slave if version == 2 else fmi3.FMU3Slave, fmpy.extract(str(file), str(tmp_path / "unit"))
+
+    def outputs(number: int) -> list[float]:
+        slave = kind(guid=description.guid, unzipDirectory=place, modelIdentifier="Any", instanceName=f"unit {number}")
+        slave.instantiate()
+        slave.enterInitializationMode()
+        slave.exitInitializationMode()
+        get, put = (slave.getReal, slave.setReal) if version == 2 else (slave.getFloat64, slave.setFloat64)
+        put([1], [1.0])
+        t, found = 0.0, []
+        for k in range(400):
+            h = 0.01 * (1 + (k + number) % 3)
+            slave.doStep(t, h)
+            t += h
+            found += get([2])
+        slave.terminate()
+        slave.freeInstance()
+        return found
+
+    alone = [outputs(number) for number in range(2)]
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(outputs, range(2))) == alone
 
 
 @needs_compiler

@@ -20,7 +20,7 @@ typedef struct {
 
 typedef struct {
     State now;
-    double h, Phi[N * N + 1], Gamma[N * M + 1];
+    double h, Phi[N * N + 1], Gamma[N * M + 1], work[WORK];
 } Instance;
 
 static int get(void *unit, const unsigned *refs, size_t count, double *values)
@@ -54,9 +54,9 @@ static int set(void *unit, const unsigned *refs, size_t count, const double *val
 static int step(void *unit, double t, double h)
 {
     Instance *one = unit;
-    if (!(h > 0.0)) return ERROR;
+    if (!(h > 0.0 && isfinite(h))) return ERROR;
     if (h != one->h) {
-        {{ name }}_discretize(h, one->Phi, one->Gamma);
+        {{ name }}_discretize(h, one->Phi, one->Gamma, one->work);
         one->h = h;
     }
     {{ name }}_step(one->Phi, one->Gamma, one->now.u, one->now.x);

@@ -6,7 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { N = {{ n }}, M = {{ m }}, P = {{ p }}, BORDERED = N + M };
+enum { N = {{ n }}, M = {{ m }}, P = {{ p }}, BORDERED = N + M,
+       SQUARE = BORDERED * BORDERED + 1, WORK = 4 * SQUARE };
 
 {% for name, rows in matrices %}
 static const double {{ name }}[] = { {{ c_numbers(rows) }} };
@@ -48,11 +49,10 @@ static void multiply(const double *a, const double *b, double *out)
 }
 
 /* x(t + h) = Phi x(t) + Gamma u for an input that is held: (Phi Gamma; 0 1) = exp(h (A B; 0 0)), balanced, by the series at h / 2^k,
-   squared k times */
-void {{ name }}_discretize(double h, double *Phi, double *Gamma)
+   squared k times; work: WORK numbers, of this thread alone */
+void {{ name }}_discretize(double h, double *Phi, double *Gamma, double *work)
 {
-    static double scaled[BORDERED * BORDERED + 1], term[BORDERED * BORDERED + 1], sum[BORDERED * BORDERED + 1];
-    static double product[BORDERED * BORDERED + 1];
+    double *scaled = work, *term = work + SQUARE, *sum = work + 2 * SQUARE, *product = work + 3 * SQUARE;
     double norm = 0.0;
     int halvings = 0;
     for (int i = 0; i < BORDERED; ++i) {
@@ -99,11 +99,11 @@ void {{ name }}_step(const double *Phi, const double *Gamma, const double *u, do
 
 int main(int count, char **given)
 {
-    static double x[N + 1], u[M + 1], y[P + 1], Phi[N * N + 1], Gamma[N * M + 1];
+    static double x[N + 1], u[M + 1], y[P + 1], Phi[N * N + 1], Gamma[N * M + 1], work[WORK];
     double h = count > 1 ? atof(given[1]) : 1e-3;
     int steps = count > 2 ? atoi(given[2]) : 1000;
     for (int k = 0; k < M; ++k) u[k] = 1.0;
-    {{ name }}_discretize(h, Phi, Gamma);
+    {{ name }}_discretize(h, Phi, Gamma, work);
     for (int i = 0; i <= steps; ++i) {
         {{ name }}_outputs(x, u, y);
         printf("%.17g", i * h);
