@@ -1,4 +1,4 @@
-"""Random MJCF files: bodies, frames, joints, inertia, default classes, options of the compiler, tendons and actuators."""
+"""Random MJCF files: bodies, frames, joints, inertia, default classes, compiler options, tendons, actuators, equalities."""
 
 import random
 
@@ -9,10 +9,10 @@ SHAPES = ("sphere", "box", "capsule", "cylinder", "ellipsoid")
 
 
 class RandomMjcf:
-    """The text of a file, and the names of its actuators."""
+    """The text of a file, and the names of its actuators; ``closed``: with equality constraints, and without actuators."""
 
-    def __init__(self, seed: int) -> None:
-        self.rng = random.Random(seed)
+    def __init__(self, seed: int, *, closed: bool = False) -> None:
+        self.rng, self.closed = random.Random(seed), closed
         self.degrees = self.rng.random() < 0.6
         self.bodies = 0
         self.classes, self.sites, self.tendons, self.actuators = ["main"], [], [], []
@@ -139,6 +139,24 @@ class RandomMjcf:
             text += self.maybe(0.7, f' kv="{self.positive(0.0, 2.0)}"')
         return f"<{kind} {text}{self.maybe(0.4, f' class={chr(34)}{self.rng.choice(self.classes)}{chr(34)}')}/>"
 
+    def equality(self, single: list[str]) -> str:
+        bodies = self.rng.sample([f"body {k + 1}" for k in range(self.bodies)], min(2, self.bodies))
+        ends = " ".join(f'body{k + 1}="{name}"' for k, name in enumerate(bodies[: self.rng.choice((1, 2, 2))]))
+        kinds = ["connect", "weld", "weld", *["joint"] * (len(single) > 1), *["tendon"] * bool(self.tendons)]
+        match self.rng.choice(kinds):
+            case "connect":
+                return f'<connect {ends} anchor="{self.numbers(3, 0.3)}"/>'
+            case "weld":
+                place, point = f' relpose="{self.numbers(3, 0.05)} 1 {self.numbers(3, 0.05)}"', ' torquescale="0"'
+                more = self.maybe(0.6, f' anchor="{self.numbers(3, 0.3)}"') + self.maybe(0.4, place)
+                return f"<weld {ends}{more + self.maybe(0.5, point)}/>"
+            case "joint":
+                one, other = self.rng.sample(single, 2)
+                second = self.maybe(0.8, f' joint2="{other}"')
+                return f'<joint joint1="{one}"{second} polycoef="{self.numbers(self.rng.randint(2, 4), 0.3)} 0"/>'
+            case _:
+                return f'<tendon tendon1="pair" polycoef="{self.numbers(1, 0.2)} 0"/>'
+
     def compiler(self) -> str:
         first = self.rng.randint(0, 1)
         return "".join((
@@ -166,7 +184,8 @@ class RandomMjcf:
             keys = ("stiffness", "damping", "springlength")
             springs = "".join(self.maybe(0.4, f' {key}="{self.positive(0.0, 2.0)}"') for key in keys)
             self.tendons, tendon = ["pair"], f'<tendon><fixed name="pair"{springs}>{"".join(parts)}</fixed></tendon>'
-        for _ in range(self.rng.randint(0, 4) if single else 0):
+        for _ in range(self.rng.randint(0, 4) if single and not self.closed else 0):
             actuators += self.actuator(single)
-        rest = f"{tendon}<actuator>{actuators}</actuator>"
+        equalities = "".join(self.equality(single) for _ in range(self.rng.randint(1, 2) if self.closed else 0))
+        rest = f"{tendon}<actuator>{actuators}</actuator><equality>{equalities}</equality>"
         return f"<mujoco><compiler{compiler}/>{option}{defaults}<worldbody>{world}</worldbody>{rest}</mujoco>"

@@ -8,14 +8,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from draws import drawn
 from random_mjcf import ACTUATORS, RandomMjcf
+from scipy.linalg import svd
 
 import flexmbs as fm
+from flexmbs.results.state import State
 from flexmbs.robots.mjcf import attributes
+from flexmbs.system.names import velocity_names
 
 mujoco = pytest.importorskip("mujoco")
 
-from test_mujoco import Both, assert_same, random_state, written  # noqa: E402
+from test_mujoco import KINDS, Both, assert_same, random_state, written  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*left out:flexmbs.ModelWarning")
 SEEDS = range(40)
@@ -43,6 +47,61 @@ def test_random_files_move_as_in_mujoco_or_say_what_is_left_out(tmp_path: Path, 
     if not both.found.model.bodies or [note for note in both.found.notes if "actuator" in note]:
         return
     compared(both, commands, seed)
+
+
+def assembled(both: Both) -> State:
+    """The state in which the model here holds together, in MuJoCo too."""
+    start = fm.simulate(both.found.model, t_end=1e-9, step=1e-9)
+    both.data.qpos[:] = both.model.qpos0
+    for j in range(both.model.njnt):
+        a, use = both.model.jnt_qposadr[j], both.found.joints[mujoco.mj_id2name(both.model, mujoco.mjtObj.mjOBJ_JOINT, j)]
+        count, first = {"free": 7, "ball": 4}.get(KINDS[both.model.jnt_type[j]], 1), 0
+        motions, before = list(both.found.model.joints[use.joint].motions), 0
+        while before < use.coordinate or not motions[0].nv:
+            before, first = before + motions[0].nv, first + motions.pop(0).nq
+        q = np.ravel(start.joint(use.joint).position[0])[first : first + count]
+        both.data.qpos[a : a + count] = q + both.data.qpos[a] if count == 1 else q
+    mujoco.mj_forward(both.model, both.data)
+    return fm.state(both.found.model)
+
+
+@pytest.mark.filterwarnings("ignore::flexmbs.AssemblyWarning", "ignore::flexmbs.AuditWarning")
+@pytest.mark.parametrize("seed", drawn((1, 2, 3, 5, 6, 20, 78, 106, 115), 400))
+def test_equalities_of_random_files_are_those_of_mujoco(tmp_path: Path, seed: int) -> None:
+    """Where they hold here they do there, and accelerations from rest are those that keep MuJoCo's rows J: J q̈ = 0."""
+    file = written(tmp_path, RandomMjcf(seed, closed=True).text)
+    try:
+        mujoco.MjModel.from_xml_path(str(file))
+        both = Both(file)
+    except (ValueError, fm.InputError) as error:
+        pytest.skip(str(error))
+    off = mujoco.mjtDisableBit
+    both.model.opt.disableflags |= off.mjDSBL_CONTACT | off.mjDSBL_LIMIT
+    known = [note for note in both.found.notes if not re.match("contacts between|limits of", note)]
+    if known or not both.found.model.bodies or not both.model.neq:
+        pytest.skip("nothing to compare")
+    try:
+        here = assembled(both)
+    except fm.FlexmbsError as error:
+        pytest.skip(f"does not close: {error}")
+    n, M, rows = both.model.nv, both.mass_matrix(), both.data.ne
+    assert np.abs(both.data.efc_pos[:rows]).max(initial=0.0) < 1e-7
+    J = np.concatenate([both.data.efc_J.reshape(-1, n)[:rows], np.zeros((n, n))])
+    _, size, Vt = svd(J)
+    if ((size > 1e-10) & (size < 1e-3)).any() or np.linalg.cond(M) > 1e8:
+        pytest.skip("nearly singular")
+    Z, force = Vt[size < 1e-10].T, both.data.qfrc_passive - both.data.qfrc_bias
+    wanted = Z @ np.linalg.solve(Z.T @ M @ Z, Z.T @ force)
+    T, _ = both.velocity_map(list(velocity_names(here.compiled)))
+    free = np.abs(np.linalg.solve(M, force)).max(initial=1e-3)
+    np.testing.assert_allclose(np.linalg.solve(T, here.sd), wanted, rtol=1e-6, atol=1e-6 * free)
+
+
+def test_passive_forces_are_all_disabled_with_springs_and_dampers(tmp_path: Path) -> None:
+    for off in ("", 'spring="disable"', 'damper="disable"', 'spring="disable" damper="disable"'):
+        text = f"""<mujoco><option><flag {off}/></option><worldbody><body gravcomp="0.7"><joint name="j" axis="0 1 0"
+          stiffness="2" springref="9" damping="3"/><geom size=".1" pos=".3 0 .2"/></body></worldbody></mujoco>"""
+        compared(Both(written(tmp_path, text)), {}, 0)
 
 
 def test_most_random_files_are_compared(tmp_path: Path) -> None:

@@ -75,7 +75,8 @@ def from_mujoco(
     for body in draft.tree.bodies:
         for joint in body.joints:
             add_passive(draft, body, joint, off, limits=limits)
-        add_gravity_compensation(draft, body, gravity)
+        if not {"spring", "damper"} <= off:  # which disable all passive forces
+            add_gravity_compensation(draft, body, gravity)
     for section in root.all("tendon"):
         read_tendons(draft, section, defaults, off)
     closing: list[str] = []

@@ -126,10 +126,9 @@ def _bodies(draft: Draft, given: Given, weld: bool) -> tuple[tuple[MjBody, Pose]
     between = _relative(first.world, second.world)  # pose of body 2 in body 1
     relpose = given.numbers("relpose", (0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0))
     if weld:
-        if relpose[3:].any():
-            between = Pose(quaternion_rotation(relpose[3:]), relpose[:3])
-        at = Pose(np.eye(3), anchor)  # in body 2; it matters where torquescale is 0
-        return (first, between.then(at)), (second, at)
+        at = Pose(np.eye(3), anchor)  # in body 2; it matters where torquescale is 0, and to a given place in body 1
+        own = Pose(quaternion_rotation(relpose[3:]), relpose[:3]) if relpose[3:].any() else between.then(at)
+        return (first, own), (second, at)
     place = Pose(np.eye(3), anchor)
     return (first, place), (second, Pose(between.R.T, between.R.T @ (anchor - between.o)))
 
