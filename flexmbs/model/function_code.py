@@ -57,12 +57,20 @@ def code_digest(function: Callable[..., Any]) -> str:
     return digest.hexdigest()
 
 
-def files_named(value: Any) -> list[str]:
-    """Paths of files with an ending that are there and that a value, also a function, names in a text or a path."""
+def contents_named(value: Any) -> dict[str, str]:
+    """SHA-256 by path of the files with an ending that are there and that a value, also a function, names in a text or a path."""
     texts: set[str] = set()
     _add(lambda _: None, value, {}, texts)
     possible = (text for text in texts if len(text) < LONGEST and "\0" not in text and os.path.splitext(text)[1])
-    return sorted(filter(os.path.isfile, possible))
+    return {path: _content(path) for path in sorted(filter(os.path.isfile, possible))}
+
+
+def _content(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        return f"unreadable: {error.strerror}"
 
 
 def _add(put: Callable[[bytes], None], value: Any, seen: dict[int, Any], texts: set[str], depth: int = 0) -> None:

@@ -92,8 +92,10 @@ def _order(a: Any, b: Any) -> float:
     return d - e if same and (d != e or v == w) else v - w
 
 
-def power(x: Any, y: Any) -> Dual:
-    """x^y of positive x."""
+def power(x: Any, y: Any) -> Any:
+    """x^y, where one of them changes of positive x."""
+    if not isinstance(x, Dual) and not isinstance(y, Dual):
+        return math.pow(x, y)
     value = _parts(x)[0] ** _parts(y)[0]
     change = y * logarithm(x)
     return Dual(value, value * change.d)

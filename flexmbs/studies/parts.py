@@ -28,7 +28,7 @@ from flexmbs.files.reserve import locked_by
 from flexmbs.flexible_body.divided import DividedBodyData
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.bodies import FlexibleBody
-from flexmbs.model.function_code import code_digest, files_named
+from flexmbs.model.function_code import code_digest, contents_named
 from flexmbs.model.model import ModelData
 from flexmbs.studies.parameters import Build, ModelSource, changed, check_arguments, made
 from flexmbs.studies.record_of_inputs import sources
@@ -76,8 +76,7 @@ class FunctionPart:
         return FunctionPart(self.build, {**self.values, **values})
 
     def digest(self) -> str:
-        named = files_named((self.build, dict(self.values)))
-        files = {path: hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in named}
+        files = contents_named((self.build, dict(self.values)))
         text = json.dumps([sources(), code_digest(self.build), dict(self.values), files], sort_keys=True, default=repr)
         return hashlib.sha256(text.encode()).hexdigest()
 

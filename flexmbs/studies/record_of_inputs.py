@@ -11,6 +11,7 @@ from flexmbs.errors import InputError, shown
 from flexmbs.files.inputs import read_bytes
 from flexmbs.system.trajectory import provenance
 
+FILES = "files"  # in a record: those that functions name; ones that appear later may be what they write
 WHILE = ("date", "machine")  # of the provenance: no versions
 MOST = 10_000_000  # bytes of the record
 
@@ -61,7 +62,8 @@ def differences(path: pathlib.Path, mine: dict[str, Any], form: str, what: str) 
     for key in dict.fromkeys((*there, *mine)):
         one, other = there.get(key), mine.get(key)
         if isinstance(one, dict) and isinstance(other, dict):
-            pairs = [(f"{key}.{name}", one.get(name), other.get(name)) for name in dict.fromkeys((*one, *other))]
+            names = one if key == FILES else dict.fromkeys((*one, *other))
+            pairs = [(f"{key}.{name}", one.get(name), other.get(name)) for name in names]
         else:
             pairs = [(key, one, other)]
         found += [Difference(*pair) for pair in pairs if pair[1] != pair[2]]

@@ -6,9 +6,9 @@ The path of the data. The compiled loop writes outputs into the arrays of the ru
 second, new rows are appended to the log (`flexmbs.results.output_log`), which survives the end of the process, and about every
 second the log is flushed to the disk, which survives a power cut. A checkpoint is the state of the run
 (`flexmbs.time_stepping.run_state`) in an NPZ file; it replaces the last one atomically, after the log is on the disk: it never
-tells of outputs that are not there. Resuming compares model, parts, the code of user functions, options and versions with those
-in run.json, reads the rows, restores the state and goes on; rows behind the checkpoint are computed again and must be the same.
-The solution is written at the end from the rows of the log.
+tells of outputs that are not there. Resuming compares model, parts, the code of user functions, files
+that these name, options and versions with those in run.json, reads the rows, restores the state and goes on; rows behind the
+checkpoint are computed again and must be the same. The solution is written at the end from the rows of the log.
 """
 
 import contextlib
@@ -39,10 +39,10 @@ from flexmbs.files.output import made_folder, whole_file, write_text
 from flexmbs.files.reserve import locked_by
 from flexmbs.integrators.integrator import is_number
 from flexmbs.integrators.run_context import DONE, REACHED, TIME
-from flexmbs.model.function_code import code_digest, functions_of
+from flexmbs.model.function_code import code_digest, contents_named, functions_of
 from flexmbs.results.output_log import OutputLog, Rows, fields_of, read_rows, row_bytes, rows
 from flexmbs.studies.prepared import Prepared
-from flexmbs.studies.record_of_inputs import differences, require_same, versions
+from flexmbs.studies.record_of_inputs import FILES, differences, require_same, versions
 from flexmbs.system.names import velocity_names
 from flexmbs.system.trajectory import provenance
 from flexmbs.time_stepping.outcome import INTERRUPTED
@@ -62,8 +62,8 @@ COPIES = 3.0  # of the outputs: in the log, in the solution and while that is wr
 class RunFolder:
     """A folder that keeps a run while it is computed, and from which it is resumed.
 
-    Continued runs are bitwise the same, given that user functions depend on their arguments alone. Ctrl-C, and SIGTERM in the
-    command line, end the run after the present step, with a checkpoint.
+    Continued runs are bitwise the same, given that user functions depend on their arguments, and on files that they name, alone.
+    Ctrl-C, and SIGTERM in the command line, end the run after the present step, with a checkpoint.
 
     Parameters
     ----------
@@ -330,6 +330,7 @@ def identity(ready: Prepared) -> dict[str, Any]:
         "model": hashlib.sha256(model.to_toml(complete=False).encode()).hexdigest(),
         **{f"part of body '{name}'": data.digest for name, data in run.compiled.data.items()},
         **{f"function {place}": code_digest(function) for place, function in functions_of(model)},
+        FILES: contents_named([function for _, function in functions_of(model)]),
         "start": digest.hexdigest(),
         "options": options_of(ready),
         "versions": versions(),

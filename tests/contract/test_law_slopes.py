@@ -119,6 +119,23 @@ def test_equilibrium_at_a_corner_warns() -> None:
         fm.statics(model)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_pressed_stop(seed: int) -> None:
+    """N = k δⁿ (1 + d δ̇) at the lower or upper limit of a joint, and nothing away from it."""
+    rng = np.random.default_rng(seed)
+    k, n, d, deep, rate = rng.uniform(5.0, 90.0), rng.uniform(1.0, 2.5), rng.uniform(0.0, 0.5), rng.uniform(0.01, 0.2), 0.4
+    sign = (-1.0) ** seed
+    model = fm.Model("pressed", gravity=(0.0, 0.0, 0.0))
+    model.add(fm.PointMass("mass", mass=2.0))
+    model.add(fm.Prismatic("rail", "ground", "mass", axis="x", q0=sign * (1.0 + deep), v0=sign * rate))
+    law = fm.HuntCrossley(k, exponent=n, damping=d)
+    model.add(fm.JointLimit("stop", "rail", lower=-1.0, upper=1.0, law=law))
+    expected = [-k * n * deep ** (n - 1.0) * (1.0 + d * rate), -k * deep**n * d]
+    np.testing.assert_allclose(2.0 * fm.linearize(model).A[1], expected, rtol=1e-9, atol=1e-12)
+    model.joints["rail"] = dataclasses.replace(model.joints["rail"], q0=sign * (1.0 - deep))
+    np.testing.assert_allclose(fm.linearize(model).A[1], 0.0)
+
+
 @pytest.mark.parametrize("length", [0.02, 0.5])
 def test_springs_shorter_than_the_model(length: float) -> None:
     """K = k r² of a stretched spring across the end of an arm of the length r: l² = r² (1 − cos a)² + (L − r sin a)², l'' = 0."""

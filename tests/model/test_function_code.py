@@ -1,6 +1,7 @@
 """The digest of user functions follows what they compute: code, constants, enclosed values and the functions that they call."""
 
 import functools
+import hashlib
 import pathlib
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
-from flexmbs.model.function_code import code_digest, files_named, functions_of
+from flexmbs.model.function_code import code_digest, contents_named, functions_of
 
 SOURCE = """
 import numpy as np
@@ -138,5 +139,6 @@ def test_files_are_found_where_a_function_names_them(tmp_path: pathlib.Path, mon
         return [mesh, tmp_path / "b.msh", "absent.msh", "noending"]
 
     other = tmp_path / "b.msh"
-    assert files_named(build) == ["a.msh", "b.msh"]
-    assert files_named(enclosing(other)) == [str(other)]
+    digest = hashlib.sha256(b"$MeshFormat").hexdigest()
+    assert contents_named(build) == {"a.msh": digest, "b.msh": digest}
+    assert contents_named(enclosing(other)) == {str(other): digest}

@@ -290,6 +290,29 @@ def test_cases_follow_the_content_of_files_that_they_name(by: str, tmp_path: pat
     assert sorted(fm.SweepResult.load(tmp_path / "s").outputs["energy"]) == pytest.approx([0.5, 2.5])
 
 
+def test_a_folder_follows_the_content_of_files_that_functions_name(tmp_path: pathlib.Path) -> None:
+    """A function that builds the model from a file, and an output that compares with one."""
+    masses, measured = str(tmp_path / "masses.csv"), str(tmp_path / "measured.csv")
+
+    def built(angle: float) -> fm.Model:
+        return pendulum(angle, float(np.loadtxt(masses)))
+
+    def error(solution: fm.Solution) -> float:
+        return float(solution.q[-1, 0]) - float(np.loadtxt(measured))
+
+    files = [tmp_path / "masses.csv", tmp_path / "measured.csv"]
+    given: dict[str, Any] = {"folder": tmp_path / "s", "outputs": {"error": error}, "resume": True}
+    for file in files:
+        file.write_text("1.0")
+    first = sweep({"angle": ANGLES[:2]}, built, **given)
+    assert sweep({"angle": ANGLES[:2]}, built, **given).seconds.tolist() == first.seconds.tolist()
+    for file in files:
+        file.write_text("2.0")
+        with pytest.raises(fm.InputError, match=rf"sweep.json: files\.\S*{file.name} was '[0-9a-f.]+', is "):
+            sweep({"angle": ANGLES[:2]}, built, **given)
+        file.write_text("1.0")
+
+
 def test_cases_without_the_wanted_outputs_are_run_again(tmp_path: pathlib.Path) -> None:
     sweep(folder=tmp_path / "s")
     angle = {"angle": "last joint hinge.0 position"}

@@ -98,6 +98,25 @@ def test_an_edited_user_function_is_named(tmp_path: pathlib.Path) -> None:
         run(tmp_path / "run", pushed(4.0))
 
 
+def test_an_edited_file_that_a_function_names_is_named(tmp_path: pathlib.Path) -> None:
+    """Values of a function that reads a table; a file that appears later may be what it writes."""
+    table, written = str(tmp_path / "table.csv"), str(tmp_path / "written.csv")
+
+    def pushed() -> fm.Model:
+        model = pendulum()
+        model.add(fm.JointTorque("spring", "hinge", fm.Function(lambda t: t * float(np.loadtxt(table)) + 0.0 * len(written))))
+        return model
+
+    pathlib.Path(table).write_text("3.0")
+    run(tmp_path / "run", pushed())
+    pathlib.Path(written).write_text("1.0")
+    assert run(tmp_path / "run", pushed()).run.finished
+    pathlib.Path(table).write_text("4.0")
+    with pytest.raises(fm.InputError, match=r"run.json: files\.\S*table.csv was '[0-9a-f.]+', is "):
+        run(tmp_path / "run", pushed())
+    assert any("forced, though files." in note for note in run(tmp_path / "run", pushed(), force=True).run.notes)
+
+
 def test_options_are_those_of_the_run_though_it_is_forced(tmp_path: pathlib.Path) -> None:
     """The checkpoint has the end, the steps and the memory of the method: with others it would end where the first run did."""
     fm.simulate(pendulum(), **SHORT, folder=fm.RunFolder(tmp_path / "run"))

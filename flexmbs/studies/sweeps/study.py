@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from flexmbs.api.model import Model
 from flexmbs.errors import InputError
-from flexmbs.model.function_code import code_digest, functions_of
+from flexmbs.model.function_code import code_digest, contents_named, functions_of
 from flexmbs.model.run import Run
 from flexmbs.studies.outputs import Wanted
 from flexmbs.studies.parameters import Build, changed, made
@@ -62,7 +62,9 @@ class Study:
             if isinstance(build, Model):
                 other = replace(self, base=build).model({name: text for name, text in texts if name not in own})
                 before = dict(functions_of(build))
-                found |= {key: code_digest(each) for key, each in functions_of(other) if each is not before.get(key)}
+                for key, each in functions_of(other):
+                    if each is not before.get(key):
+                        found |= {key: code_digest(each)} | contents_named(each)
         return found
 
 

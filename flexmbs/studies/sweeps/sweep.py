@@ -20,14 +20,14 @@ from flexmbs.files.inputs import read_bytes
 from flexmbs.files.output import made_folder
 from flexmbs.files.paths import file_path
 from flexmbs.model.bodies import FlexibleBody
-from flexmbs.model.function_code import code_digest, functions_of
+from flexmbs.model.function_code import code_digest, contents_named, functions_of
 from flexmbs.model.run import Run
 from flexmbs.studies.options import asked, by_name, check_progress
 from flexmbs.studies.outputs import Wanted
 from flexmbs.studies.parameters import Build, ModelSource, changed
 from flexmbs.studies.parts import ModelWithParts
 from flexmbs.studies.prepared import Start, prepared
-from flexmbs.studies.record_of_inputs import MOST, versions
+from flexmbs.studies.record_of_inputs import FILES, MOST, versions
 from flexmbs.studies.sweeps.batch import NOTHING, Record
 from flexmbs.studies.sweeps.designs import Design, Grid, Listed
 from flexmbs.studies.sweeps.folder import PARTS, RECORD, TABLE, SweepFolder
@@ -66,7 +66,7 @@ def sweep(
     Each case is the run that `simulate` makes of it, bitwise, with its audit. Cases that fail are rows of the table with their
     messages. In a ``folder`` what is done is never done again: after a kill, a power cut or a full disk ``resume`` runs the rest;
     with another design or more values of the same parameters it runs those cases that are new, and those whose values name a
-    file, a function or a part that has changed. What a function reads from other files is taken to stay.
+    file, a function or a part that has changed. Files that functions name count as well; what else they read is taken to stay.
 
     Parameters
     ----------
@@ -281,14 +281,16 @@ def _identity(place: SweepFolder, study: Study, first: Case) -> dict[str, Any]:
     parts = base.parts if isinstance(base, ModelWithParts) else {}
     build = base.model if isinstance(base, ModelWithParts) else base
     bodies = {name: body.whole().digest for name, body in model.bodies.items() if isinstance(body, FlexibleBody)}
+    functions = list(functions_of(model))
     return {
         "point": inputs,
         "parameters": sorted(first.inputs),
         "model": hashlib.sha256(model.to_toml(complete=False).encode()).hexdigest(),
         **{f"part of body '{name}'": digest for name, digest in bodies.items()},
         **{f"part '{name}'": part.digest() for name, part in parts.items()},
-        **{f"function {place}": code_digest(function) for place, function in functions_of(model)},
+        **{f"function {place}": code_digest(function) for place, function in functions},
         "function": "" if isinstance(build, Model) else code_digest(build),  # type: ignore[arg-type]
+        FILES: contents_named([build, *(function for _, function in functions), *study.outputs.values()]),
         "outputs": {name: described(output) for name, output in study.outputs.items()},
         "versions": versions(),
     }
