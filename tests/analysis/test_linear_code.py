@@ -11,10 +11,12 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from draws import drawn
+from scipy.linalg import expm
 from scipy.signal import cont2discrete, lti
 
 import flexmbs as fm
-from flexmbs.exports.linear_code import LinearSystem, write_linear
+from flexmbs.exports.linear_code import LinearSystem, balance, write_linear
 
 COMPILER = shutil.which("cc")
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="needs a C compiler")
@@ -132,6 +134,43 @@ def test_units_in_plain_c_run_in_fmpy(version: int, tmp_path: Path) -> None:
     np.testing.assert_allclose(slope, system.feedthrough[:, 0], atol=1e-15)
     slave.terminate()
     slave.freeInstance()
+
+
+def any_system(seed: int) -> LinearSystem:
+    """Of any numbers of states, inputs and outputs, also none, in units far apart."""
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(0, 9)), int(rng.integers(0, 4))
+    p = int(rng.integers(0 if n + m else 1, 4))
+    size = 10.0 ** rng.uniform(-6, 6, n)
+    A, B = rng.normal(size=(n, n)) * 10.0 ** rng.uniform(-2, 4), rng.normal(size=(n, m)) * 10.0 ** rng.uniform(-3, 6)
+    names = [[f"{letter}{k} (m)" for k in range(count)] for letter, count in (("x", n), ("u", m), ("y", p))]
+    scaled = size[:, None] * A / size, size[:, None] * B, rng.normal(size=(p, n)) / size, rng.normal(size=(p, m))
+    return LinearSystem(f"any {seed}", *scaled, *names)
+
+
+@needs_compiler
+@pytest.mark.parametrize("seed", drawn((0, 3, 8, 20, 27, 33), 60))
+def test_random_systems(seed: int, tmp_path: Path) -> None:
+    """Compiled C against the matrix exponential of SciPy; descriptions of units are valid."""
+    system, rng = any_system(seed), np.random.default_rng(seed)
+    n, m = system.B.shape
+    h = float(10.0 ** rng.uniform(-2, 0) / (np.abs(np.linalg.eigvals(system.A)).max(initial=0.0) or 1.0))
+    write_linear(system, tmp_path / "any.c")
+    assert COMPILER
+    strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-DMAIN"]
+    subprocess.run([COMPILER, *strict, "any.c", "-o", "any", "-lm"], cwd=tmp_path, check=True)
+    printed = subprocess.run([str(tmp_path / "any"), repr(h), "10"], capture_output=True, text=True, check=True).stdout
+    found = np.array([[float(each) for each in line.split()[1:]] for line in printed.splitlines()])
+    T = np.array(balance(system.A, system.B))
+    E = expm(h * np.block([[system.A, system.B], [np.zeros((m, n + m))]]) * T / T[:, None]) * T[:, None] / T
+    z, wanted = np.concatenate([np.zeros(n), np.ones(m)]), []
+    for _ in range(11):
+        wanted.append(np.hstack([system.C, system.D]) @ z)
+        z = E @ z
+    np.testing.assert_allclose(found, np.array(wanted), rtol=1e-9, atol=1e-9 * np.abs(wanted).max(initial=0.0))
+    validation = pytest.importorskip("fmpy.validation")
+    for version in (2, 3):
+        assert validation.validate_fmu(str(write_linear(system, tmp_path / "Any.fmu", version=version))) == []
 
 
 @needs_compiler
