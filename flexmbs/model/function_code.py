@@ -8,6 +8,7 @@ import functools
 import hashlib
 import inspect
 import os
+import sys
 import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -58,11 +59,17 @@ def code_digest(function: Callable[..., Any]) -> str:
 
 
 def contents_named(value: Any) -> dict[str, str]:
-    """SHA-256 by path of the files with an ending that are there and that a value, also a function, names in a text or a path."""
+    """SHA-256 by path of the files with an ending that are there and that a value, also a function, names in a text or a path.
+
+    Relative ones lie in the present folder, or beside a module that refers to its own ``__file__``.
+    """
     texts: set[str] = set()
     _add(lambda _: None, value, {}, texts)
-    possible = (text for text in texts if len(text) < LONGEST and "\0" not in text and os.path.splitext(text)[1])
-    return {path: _content(path) for path in sorted(filter(os.path.isfile, possible))}
+    modules = {getattr(module, "__file__", None) for module in list(sys.modules.values())}  # known by their code
+    possible = [text for text in texts if len(text) < LONGEST and "\0" not in text and os.path.splitext(text)[1]]
+    folders = {"", *(os.path.dirname(text) for text in texts & modules)}
+    paths = {os.path.join(folder, text) for folder in folders for text in possible} - modules
+    return {path: _content(path) for path in sorted(filter(os.path.isfile, paths))}
 
 
 def _content(path: str) -> str:

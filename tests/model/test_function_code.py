@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+import importlib
 import pathlib
 import subprocess
 import sys
@@ -142,3 +143,15 @@ def test_files_are_found_where_a_function_names_them(tmp_path: pathlib.Path, mon
     digest = hashlib.sha256(b"$MeshFormat").hexdigest()
     assert contents_named(build) == {"a.msh": digest, "b.msh": digest}
     assert contents_named(enclosing(other)) == {str(other): digest}
+
+
+def test_files_are_found_beside_the_module_that_names_them(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The module itself is known by its code."""
+    (tmp_path / "table_beside.csv").write_text("3.0")
+    (tmp_path / "law_beside.py").write_text(
+        "import pathlib\ndef law(t):\n    return float((pathlib.Path(__file__).parent / 'table_beside.csv').read_text())"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    law = importlib.import_module("law_beside").law
+    assert law(0.0) == 3.0
+    assert contents_named(law) == {str(tmp_path / "table_beside.csv"): hashlib.sha256(b"3.0").hexdigest()}
