@@ -121,6 +121,22 @@ def test_an_output_that_depends_on_a_parameter_beside_the_motion():
     assert found.gradient[2, 0] == pytest.approx(4.0 * found.gradient[0, 0], rel=1e-9)
 
 
+@pytest.mark.parametrize("method", ["tangent", "adjoint"])
+def test_a_kink_within_the_steps_is_refused(method):
+    """A force that begins to rise at the very start: the first acceleration has other slopes to both sides, which tangents and
+    central differences of runs have the mean of."""
+    model = fm.Model("pushed", gravity=(0.0, 0.0, 0.0))
+    model.add(fm.PointMass("block", mass=2.0))
+    model.add(fm.Prismatic("rail", "ground", "block", axis="x"))
+    model.add(fm.FrameForce("push", "block", force=(fm.Ramp(0.0, 3.0, start=0.0, end=1.0), 0.0, 0.0)))
+    given = {"outputs": ["last joint rail.0 velocity"], "t_end": 0.02, "step": 1e-3}
+    run = fm.Run(t_end=0.02, integrator="generalized-alpha", step=1e-3)
+    at = "forces.push.force.x"
+    with pytest.raises(fm.SolverError, match=r"'last joint rail\.0 velocity' has a kink at this very value"):
+        fm.sensitivities(model, [f"{at}.start"], method=method, run=run, **given)
+    assert np.isfinite(fm.sensitivities(model, {f"{at}.start": 0.0105}, method=method, run=run, **given).gradient).all()
+
+
 def test_a_kink_has_no_derivative():
     """|v| at the start, where v is zero."""
     model = fm.Model("slider", gravity=(0, 0, 0))

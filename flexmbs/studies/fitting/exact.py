@@ -143,7 +143,7 @@ class Tangent:
         """The outputs of the run with this solution, and their derivatives."""
         middle = seen.of(solution)
         columns = [
-            _concluded(seen, middle, values, each.step, FINE * each.scale)
+            _concluded(seen, middle, values, each.step, FINE * each.scale)[:3]
             for each, values in zip(self.beside, self._seen(solution, seen.of))
         ]  # fmt: skip
         return Exact(seen.outputs(middle), *(np.array(part).T for part in zip(*columns)))
@@ -169,8 +169,9 @@ class Tangent:
         """Step of runs along one direction, over the sizes of parameters."""
         return COMPARED * min(each.step / (PART * each.scale) for each in self.beside)
 
-    def along(self, solution: Solution, seen: Observed, workers: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """One direction (m,) of all parameters, the derivative along it by differences of four runs (n,), and its error (n,)."""
+    def along(self, seen: Observed, workers: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """One direction (m,) of all parameters, the derivative along it by differences of five runs (n,), its error (n,), and by
+        how much slopes to both sides differ at a kink (n,)."""
         signs = np.random.default_rng(SEED).choice([-1.0, 1.0], len(self.beside))
         sizes = np.array([each.scale for each in self.beside]) * signs / math.sqrt(len(self.beside))
 
@@ -179,9 +180,9 @@ class Tangent:
             return seen.of(concluded_run(begun(self.runs, moved)))
 
         with RunThreads(workers) as pool:
-            values = np.array(list(pool.map(run, STENCIL)))
-        derivative, error, _ = _concluded(seen, seen.of(solution), values, self.compared, FINE)
-        return sizes, derivative, error
+            middle, *values = pool.map(run, (0.0, *STENCIL))
+        derivative, error, _, jump = _concluded(seen, middle, np.array(values), self.compared, FINE)
+        return sizes, derivative, error, jump
 
 
 def concluded_run(run: Begun) -> Solution:
@@ -194,22 +195,24 @@ def concluded_run(run: Begun) -> Solution:
 
 def _concluded(
     seen: Observed, middle: FloatArray, values: FloatArray, step: float, fine: float
-) -> tuple[FloatArray, FloatArray, np.ndarray]:  # fmt: skip
-    """Derivatives of outputs, their errors, and whether there is a kink, from what is seen (4, n) at `STENCIL` times a step.
+) -> tuple[FloatArray, FloatArray, np.ndarray, FloatArray]:  # fmt: skip
+    """Derivatives of outputs, their errors, whether there is a kink, from what is seen (4, n) at `STENCIL` times a step, and by
+    how much the derivatives to both sides differ where what is seen has a kink.
 
     The outputs are differenced along the slope of what is seen, with a step of their own, ``fine``.
     """
-    slope, slope_error, kink = _differentiated(values, middle, step)
-    slope = np.where(kink & seen.single, math.nan, slope)
+    slope, slope_error, bend = _differentiated(values, middle, step)
+    slope = np.where((bend > 0.0) & seen.single, math.nan, slope)
     here = seen.outputs(middle)
     around = np.array([seen.outputs(middle + c * fine * slope) for c in STENCIL])
     found, error, bent = _differentiated(around, here, fine)
     error += np.abs(seen.outputs(middle + fine * (slope + slope_error)) - around[0]) / fine
-    return found, error, bent | np.isnan(found)
+    return found, error, (bent > 0.0) | np.isnan(found), np.abs(seen.outputs(middle + fine * bend) - here) / fine
 
 
 def _differentiated(values: FloatArray, middle: FloatArray, step: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Derivative, its error and whether there is a kink, from values (4, n) at `STENCIL` times a step and that in the middle.
+    """Derivative, its error and the difference of the slopes to both sides, zero where there is no kink, from values (4, n) at
+    `STENCIL` times a step and that in the middle.
 
     The error of D₄ is about the square of the relative difference of D(h) and D(2h), and round-off; at a kink the slopes to both
     sides differ by a part that does not fall with the step.
@@ -220,4 +223,4 @@ def _differentiated(values: FloatArray, middle: FloatArray, step: float) -> tupl
     round_off = np.spacing(np.abs(values).max(axis=0)) / step
     bend, further = (np.abs(values[k] - 2.0 * middle + values[k + 1]) / (STENCIL[k] * step) for k in (0, 2))
     kink = (bend > STAYS * further) & (bend > KINK * size) & (bend > NOISY * round_off)
-    return found, change * np.minimum(change / size, 1.0) + round_off, kink
+    return found, change * np.minimum(change / size, 1.0) + round_off, np.where(kink, bend, 0.0)

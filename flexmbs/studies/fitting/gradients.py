@@ -9,7 +9,7 @@ from flexmbs.errors import InputError, SolverError
 from flexmbs.signals.arguments import FloatArray
 from flexmbs.studies.fitting.adjoint import adjoint_derivative
 from flexmbs.studies.fitting.along import STENCIL
-from flexmbs.studies.fitting.derivatives import NOISY, QUICK, Gradient, jacobian, noise_of
+from flexmbs.studies.fitting.derivatives import KINK, NOISY, QUICK, Gradient, jacobian, noise_of
 from flexmbs.studies.fitting.exact import Tangent, channels
 from flexmbs.studies.fitting.runs import Runs, Values
 from flexmbs.studies.outputs import Output
@@ -55,12 +55,21 @@ def exact_gradient(
     seen = channels(outputs, solution)
     adjoint = method == "adjoint"
     found = adjoint_derivative(tangent, solution, outputs) if adjoint else tangent.derivative(solution, seen)
-    direction, expected, doubt = tangent.along(solution, seen, workers)
+    direction, expected, doubt, jump = tangent.along(seen, workers)
     apart = np.abs(found.derivative @ direction - expected)
     allowed = SAME * (np.abs(found.derivative) @ np.abs(direction)) + NOTHING * np.abs(found.values)
-    wrong = (apart > allowed + doubt) & ~found.kink.any(axis=1)
-    if wrong.any():  # of outputs that are round-off, say
-        wrong &= apart > allowed + doubt + NOISY * noise_of(runs, runs.base, runs(runs.base)) / tangent.compared
+    smooth = ~found.kink.any(axis=1)
+    unclear = KINK * np.abs(expected) + NOISY * (doubt + NOTHING * np.abs(found.values))
+    wrong, bent = (apart > allowed + doubt) & smooth, (jump > unclear) & smooth
+    if wrong.any() or bent.any():  # of outputs that are round-off, say
+        noise = NOISY * noise_of(runs, runs.base, runs(runs.base)) / tangent.compared
+        wrong, bent = wrong & (apart > allowed + doubt + noise), bent & (jump > noise)
+    if bent.any():
+        i = int(np.argmax(bent))
+        raise SolverError(
+            f"method: '{outputs[i].name}' has a kink at this very value: its slopes along a direction of all parameters and back "
+            f"differ by {jump[i]:.3g} of {abs(expected[i]):.6g}; take method='differences', which says by which of them"
+        )
     if wrong.any():
         i = int(np.argmax(wrong))
         body = tangent.reduced_anew
@@ -77,5 +86,5 @@ def exact_gradient(
     error = found.error + apart[:, None] / np.abs(direction)
     return Gradient(
         found.values, np.where(found.kink, np.nan, found.derivative), np.where(found.kink, np.inf, error), notes,
-        1 + len(STENCIL) * (1 + len(tangent.beside)),
+        2 + len(STENCIL) * (1 + len(tangent.beside)),
     )  # fmt: skip
