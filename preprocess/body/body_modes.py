@@ -7,12 +7,17 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
+from flexmbs.errors import InputError
 from flexmbs.flexible_body.parts import FloatArray
 from preprocess.body.reference import MeanAxes, Reference
+from preprocess.fe.model import FEModel
 from preprocess.reduction.independent import ElasticShapes
 from preprocess.reduction.statics import InterfaceStatics
 
 LIGHT = 2e-8  # share of the mass of a shape that no rigid-body motion has: with 1e-8 the data of a body are refused
+
+
+ROUND_OFF = 1e-15  # of the stiffness that the terms of φᵀKφ have
 
 
 class BodyModes(NamedTuple):
@@ -60,12 +65,25 @@ def body_modes(reference: Reference, statics: InterfaceStatics, shapes: FloatArr
     """Modes of the body in the span of elastic, M-orthonormal shapes Φ (3N, n), mass-normalised, ascending.
 
     With c = (C R)⁻¹ C Φ the mass matrix is ``1 + cᵀc`` and the stiffness that of Φ; the largest component of V is positive.
-    Raises InputError.
+    Raises InputError, also for a mode whose stiffness is round-off, of nodes that move freely.
     """
     origin, axes, C = reference.frame(statics)
     inner = statics.fe.engine.inner
     c = np.linalg.solve(inner(C.T, statics.rigid_modes), inner(C.T, shapes))
     K = inner(shapes, statics.fe.stiffness_product(shapes))
     omega2, V = scipy.linalg.eigh(0.5 * (K + K.T), np.eye(len(K)) + c.T @ c)
+    _check_stiff(statics.fe, shapes @ V, omega2)
     V = V * np.sign(V[np.abs(V).argmax(axis=0), np.arange(V.shape[1])])
     return BodyModes(V, c @ V, np.sqrt(np.maximum(omega2, 0.0)), origin, axes, reference.modes)
+
+
+def _check_stiff(fe: FEModel, modes: FloatArray, omega2: FloatArray) -> None:
+    """Raise InputError for a mode (n, k) with ``ω² = φᵀKφ`` below the round-off of its terms."""
+    size = fe.engine.extent(fe.K.data[:, None]).max() * fe.engine.squares(modes, modes)
+    free = np.flatnonzero(omega2 < ROUND_OFF * size)
+    if free.size:
+        moving = np.linalg.norm(fe.displacements(modes[:, free[:1]])[:, :, 0], axis=1)
+        raise InputError(
+            f"stiffness: singular: a motion of node {fe.node_ids[moving.argmax()]} has no stiffness beyond round-off; fix or"
+            " connect it"
+        )

@@ -30,6 +30,7 @@ from preprocess.fe.mass_points import joined, nodes_as_points
 from preprocess.fe.material import Material, elasticity_tensor
 from preprocess.fe.model import FEModel
 from preprocess.fe.pattern import node_pattern, three_to_a_node
+from preprocess.fe.pinned_nodes import rotations_of_pinned_nodes
 from preprocess.fe.structure import Structure, mass_of, stiffness_of
 from preprocess.fe.structures import Sections, structures, turning_nodes
 from preprocess.inputs.arguments import checked_arguments, flag, instance
@@ -144,7 +145,8 @@ def layout_of(
     nodes = Nodes(mesh.nodes, mesh.node_ids, mesh.node_sets, Freedoms(len(mesh.nodes), turning), mesh.faces)
     joints = connected(nodes, connections)
     R = joints.nodes.freedoms.rigid_motion(joints.nodes.positions - mesh.nodes.mean(axis=0))
-    return Layout(material, sections, formulation, joints, constraints_of(joints.rows, R, held=held), lumped, held)
+    pinned = rotations_of_pinned_nodes(structures(mesh, material, sections, joints.nodes.freedoms), joints)
+    return Layout(material, sections, formulation, joints, constraints_of([*joints.rows, *pinned], R, held=held), lumped, held)
 
 
 def elements_model(mesh: Mesh, layout: Layout, parts: tuple[Structure, ...]) -> FEModel:

@@ -19,7 +19,8 @@ Source: Friedman and Kosmatka, Computers & Structures 47 (1993) 473.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -35,6 +36,13 @@ FREE = 1e-10  # stiffness, relative to that of single degrees of freedom, that i
 @dataclass(frozen=True, eq=False)
 class StraightBeams(Beams):
     """Beams with two nodes."""
+
+    @property
+    def releases(self) -> bool:
+        return any(self.section.released)
+
+    def joined(self) -> Self:
+        return replace(self, section=replace(self.section, released=("", "")))
 
     @functools.cached_property
     def _ends(self) -> Array:
@@ -61,7 +69,7 @@ class StraightBeams(Beams):
         for end, k in enumerate((0, 6)):
             T[:, k : k + 3, k : k + 3] = T[:, k + 3 : k + 6, k + 3 : k + 6] = self._axes
             T[:, k : k + 3, k + 3 : k + 6] = -self._axes @ skew(arms[:, end])
-        return self._released() @ T if any(self.section.released) else T
+        return self._released() @ T if self.releases else T
 
     def _released(self) -> Array:
         """(ne, 12, 12): motion of the centroids at the ends by that of the nodes there, in local axes.

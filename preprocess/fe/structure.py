@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -97,6 +97,15 @@ class Structure(ABC):
     @abstractmethod
     def stress(self) -> Array:
         """Stress xx yy zz xy yz zx at the points of the skin per degree of freedom, (ne, s, 6, 6 nn), Pa, in mesh axes."""
+
+    @property
+    def releases(self) -> bool:
+        """Whether degrees of freedom of their ends are released from the nodes."""
+        return False
+
+    def joined(self) -> Self:
+        """The same elements without releases."""
+        return self
 
     def laminate(self) -> LaminatePoints | None:
         """Laminate axes at the points of the skin, and the plies; None where the elements have none."""

@@ -10,7 +10,6 @@ Source: MSC Nastran, Quick Reference Guide, the entries named.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -34,9 +33,7 @@ SHELLS = {
 BEAMS = ("general", "circular", "tubular", "rectangular", "box", "i", *OPEN)
 DEFAULTS = {"CBAR": "BAROR", "CBEAM": "BEAMOR"}
 TURNS = set("456")
-SHOWN = 3
 Array = NDArray[np.float64]
-Released = tuple[str, str]
 
 
 class Rod(NamedTuple):
@@ -94,13 +91,12 @@ class Structures:
             add(number, owner, placed, (section.get("orientation"), section.get("turn"), offset))
         for rod in self.rods:
             add(rod.number, rod.owner, self._section(rod.owner, "CROD, CTUBE", ("truss",)), None)
-        released = self._released()
         for card in self.beams:
             number, owner = integer_field(card, 0), self._owner(card)
+            released = _released(card)
             ends = self._arms(card)
             section = self._section(owner, "CBAR, CBEAM", BEAMS)
-            kept = add(number, owner, section | ({"released": released[number]} if any(released[number]) else {}),
-                       (released[number], ends is None))  # fmt: skip
+            kept = add(number, owner, section | ({"released": released} if any(released) else {}), (released, ends is None))
             kept.setdefault("orientation", []).append([number, *self._orientation(card)])
             if ends is not None:
                 kept.setdefault("ends", []).append([number, *ends.ravel().tolist()])
@@ -162,28 +158,6 @@ class Structures:
             axes = self.frames.displacements(node, card)
             row[:] = row if axes is None else axes @ row
         return found
-
-    def _released(self) -> dict[int, Released]:
-        """Pin flags by number. Where nothing else turns a grid, one beam keeps it: it carries no moment either way."""
-        flags, at = dict[int, list[str]](), defaultdict[int, list[tuple[int, int]]](list)
-        for card in self.beams:
-            number = integer_field(card, 0)
-            flags[number] = [_pins(card, k) for k in (8, 9)]
-            for end, node in enumerate((integer_field(card, 2), integer_field(card, 3))):
-                at[node].append((number, end))
-        others, left = self._turned_by_others(), list[str]()
-        for node, ends in at.items():
-            partly = [(number, end) for number, end in ends if not set(flags[number][end]) >= TURNS]
-            if node not in others and len(partly) <= 1:
-                number, end = (partly or ends)[0]
-                left += [f"of bar {number} at node {node}"] if TURNS & set(flags[number][end]) else []
-                flags[number][end] = "".join(sorted(set(flags[number][end]) - TURNS))
-        if left:
-            some = ", ".join(left[:SHOWN]) + (", …" if len(left) > SHOWN else "")
-            self.notices.append(
-                f"{len(left)} pin(s) left out: {some}: nothing else turns them, so that they carry no moment; an interface would"
-            )
-        return {number: (first, second) for number, (first, second) in flags.items()}
 
     def _turned_by_others(self) -> set[int]:
         """Grids whose rotation shells, spiders, bushings, springs or masses act on."""
@@ -323,6 +297,12 @@ class Structures:
 def _whole(components: str) -> bool:
     """Whether components are all translations, all rotations, or both: whatever the axes."""
     return all(len(set(components) & chosen) in (0, 3) for chosen in (set("123"), TURNS))
+
+
+def _released(card: Card) -> tuple[str, str]:
+    """Pin flags of both ends; where both let it turn about its axis, the first holds: it transmits no torque either way."""
+    first, second = _pins(card, 8), _pins(card, 9)
+    return (first.replace("4", ""), second) if "4" in first and "4" in second else (first, second)
 
 
 def _pins(card: Card, index: int) -> str:

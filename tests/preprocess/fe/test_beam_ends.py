@@ -11,6 +11,7 @@ from test_beams import NU, RHO, STEEL, UP, E, line
 import preprocess as pp
 from flexmbs.errors import InputError
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*pinned node:preprocess.PreprocessWarning")
 G = E / (2 * (1 + NU))
 BAR = pp.RectangularSection(0.03, 0.02, orientation=UP)
 SAMPLES = [
@@ -179,3 +180,32 @@ def test_ends_of_beams_with_three_nodes_are_refused():
     mesh = line([(0, 0, 0), (0.5, 0, 0), (1, 0, 0)], kind="line3")
     with pytest.raises(InputError, match="ends and released are of line2 elements, not of line3"):
         pp.assemble(mesh, STEEL, sections=replace(BAR, released=("", "56")))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_pinned_beams_are_a_truss(seed):
+    """Stiffness and mass of trusses, but for the rotary inertia of the beams; rotations follow, rigid motions are kept."""
+    random = np.random.default_rng(seed)
+    x, cells = random.uniform(0, 1, (7, 3)), [(a, b) for a in range(7) for b in range(a) if random.random() < 0.9]
+    bar = pp.RectangularSection(0.004, 0.006, orientation=(0.1, 0.2, 1), released=(("456", "56"), ("56", "456"))[seed % 2])
+    found = pp.assemble(line(x, cells=cells), STEEL, sections=bar)
+    wanted = pp.assemble(pp.Mesh.from_arrays(x, {"truss2": cells}), STEEL, sections=pp.TrussSection(2.4e-5))
+    K, M = (found.constraints.matrix(A)[:21, :21].toarray() for A in (found.K, found.M))
+    np.testing.assert_allclose(K, wanted.K.toarray(), atol=1e-10 * abs(wanted.K).max())
+    np.testing.assert_allclose(M, wanted.M.toarray(), atol=1e-3 * abs(wanted.M).max())
+    assert len(found.constraints.dependent) == 21
+    R = found.rigid_motion(found.centre_of_mass)
+    np.testing.assert_allclose(found.constraints.T @ R, R, atol=1e-12)
+
+
+def test_a_part_with_a_node_that_moves_freely_is_refused():
+    """Two pinned beams in one plane leave their common node free across it: beams that hold the others do not."""
+    x = [(0, 0, 0), (1, 0, 0), (2, 0, 0), (1, 1, 0)]
+    sets = {"a": [0], "b": [2]}
+    mesh = line(x, cells=[(0, 1), (1, 2), (0, 3), (3, 2)], sets=sets)
+    mesh = replace(mesh, element_sets={"main": np.array([1, 2]), "struts": np.array([3, 4])})
+    sections = {"main": BAR, "struts": replace(BAR, released=("456", "56"))}
+    with pytest.warns(pp.PreprocessWarning, match="1 pinned node.s., 3: no beam holds their rotation"):
+        fe = pp.assemble(mesh, STEEL, sections=sections)
+    with pytest.raises(InputError, match="singular"):
+        pp.reduce(fe, interfaces={"a": pp.Rigid("a"), "b": pp.Rigid("b")}, method=pp.CraigBampton(modes=4), reference="a")

@@ -252,18 +252,45 @@ def test_rods_of_one_section_are_one_set(tmp_path):
     assert {name: list(numbers) for name, numbers in mesh.element_sets.items()} == {"CONROD 1": [1, 2, 4, 6], "CONROD 3": [3, 5]}
 
 
-def test_a_pin_where_nothing_else_turns_is_left_out(tmp_path):
-    """Its node has the rotation of the beam's end, which carries no moment either way: statics are the same."""
-    with pytest.warns(pp.PreprocessWarning, match=r"1 pin\(s\) left out: of bar 2 at node 3: nothing else turns them"):
-        deck = read(tmp_path, grids() + "CBAR,1,8,1,2,0.,0.,1.\nCBAR,2,8,2,3,0.,0.,1.\n,,456\n" + SECTION, separate=True)
-    pinned = pp.assemble(deck)
-    plain = pp.assemble(read(tmp_path, grids() + "CBAR,1,8,1,2,0.,0.,1.\nCBAR,2,8,2,3,0.,0.,1.\n" + SECTION, separate=True))
-    assert abs(pinned.K - plain.K).max() == 0.0
-    both = pp.assemble(
-        read(tmp_path, grids() + "CBAR,1,8,1,2,0.,0.,1.\n,,456\nCBAR,2,8,2,3,0.,0.,1.\n,456\n" + RING[23:] + SECTION)
-    )
-    one = pp.assemble(read(tmp_path, grids() + "CBAR,1,8,1,2,0.,0.,1.\nCBAR,2,8,2,3,0.,0.,1.\n,456\n" + RING[23:] + SECTION))
-    assert abs(both.K - one.K).max() == 0.0
+PINNED = "ignore:.*pinned node:preprocess.PreprocessWarning"
+
+
+def condensed(fe, kept):
+    """Stiffness on the degrees of freedom of some grids, the others without load."""
+    K = ordered(fe)[0]
+    rows = np.concatenate([6 * (n - 1) + np.arange(k) for n, k in kept.items()])
+    rest = np.setdiff1d(np.flatnonzero(np.diag(K) > 0), rows)
+    return K[np.ix_(rows, rows)] - K[np.ix_(rows, rest)] @ np.linalg.pinv(K[np.ix_(rest, rest)], 1e-12) @ K[np.ix_(rest, rows)]
+
+
+def test_a_grid_that_nothing_else_turns_may_be_pinned(tmp_path):
+    """A free end, and a hinge of both bars there, as without the pin and as of one bar: statics are the same."""
+    ends = "CBAR,1,8,1,2,0.,0.,1.\n", "CBAR,2,8,2,3,0.,0.,1.\n"
+    with pytest.warns(pp.PreprocessWarning, match="1 pinned node.s., 3: no beam holds their rotation"):
+        pinned = pp.assemble(read(tmp_path, grids() + ends[0] + ends[1] + ",,456\n" + SECTION, separate=True))
+    plain = pp.assemble(read(tmp_path, grids() + ends[0] + ends[1] + SECTION, separate=True))
+    kept = {1: 6, 2: 6, 3: 3}
+    np.testing.assert_allclose(condensed(pinned, kept), condensed(plain, kept), atol=1e-7 * abs(plain.K).max())
+    with pytest.warns(pp.PreprocessWarning, match="1 pinned node.s., 2: no beam holds their rotation"):
+        both = pp.assemble(read(tmp_path, grids() + ends[0] + ",,456\n" + ends[1] + ",456\n" + RING[22:] + SECTION))
+    one = pp.assemble(read(tmp_path, grids() + ends[0] + ends[1] + ",456\n" + RING[22:] + SECTION))
+    kept = {1: 6, 2: 3, 3: 6, 4: 6}
+    np.testing.assert_allclose(condensed(both, kept), condensed(one, kept), atol=1e-7 * abs(one.K).max())
+
+
+@pytest.mark.filterwarnings(PINNED)
+@pytest.mark.parametrize("pins", ["56,456", "456,56", "456,456"])
+def test_bars_with_pins_are_trusses(tmp_path, pins):
+    """Also those that are free to turn about their axis at both ends."""
+    pairs = [(1, 2), (2, 3), (3, 4), (4, 1), (1, 3), (2, 4)]
+    bars = "".join(f"CBAR,{k},8,{a},{b},1.,2.,3.\n,{pins}\n" for k, (a, b) in enumerate(pairs, 1))
+    rods = "".join(f"CONROD,{k},{a},{b},1,96.\n" for k, (a, b) in enumerate(pairs, 1))
+    found = pp.assemble(read(tmp_path, grids() + bars + SECTION))
+    wanted = pp.assemble(read(tmp_path, grids() + rods + SECTION))
+    K = ordered(found)[0].reshape(4, 6, 4, 6)[:, :3, :, :3].reshape(12, 12)
+    place = (3 * np.argsort(wanted.node_ids)[:, None] + np.arange(3)).ravel()
+    np.testing.assert_allclose(K, wanted.K[place][:, place].toarray(), atol=1e-9 * abs(wanted.K).max())
+    assert found.mass == pytest.approx(wanted.mass, rel=1e-12)
 
 
 def test_laminates_are_turned_from_their_first_side(tmp_path):
