@@ -39,7 +39,7 @@ ORDER = {"line3": [0, 2, 1]}
 MASS_TYPES = ("MASS", "ROTARYI")
 # Keywords that generate or move nodes and elements without listing them.
 GENERATORS = (
-    "NGEN", "NFILL", "NCOPY", "NMAP", "ELGEN", "ELCOPY", "TET MESH", "SYMMETRIC MODEL GENERATION",
+    "NFILL", "NCOPY", "NMAP", "ELGEN", "ELCOPY", "TET MESH", "SYMMETRIC MODEL GENERATION",
 )  # fmt: skip
 
 

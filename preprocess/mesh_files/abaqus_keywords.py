@@ -67,6 +67,25 @@ def _node(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> N
     _place(reading, kind, new)
 
 
+def _generated(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> None:
+    """Nodes on the line between two nodes, at equal distances: first, last, step of the numbers."""
+    if "LINE" in options:
+        raise error_at(line, f"*NGEN, LINE={options['LINE']} is not supported; give nodes on straight lines, or list them")
+    for number, text in rows:
+        first, last, step = [*_numbers(number, split(text)[:3]), *(1, 1, 1)][:3]
+        count, rest = divmod(last - first, step) if step > 0 else (0, 1)
+        missing = [node for node in (first, last) if node + reading.own[0] not in reading.nodes]
+        if missing:
+            raise error_at(number, f"*NGEN: node {missing[0]} does not exist; define it before")
+        if count < 1 or rest or count > LONGEST_SET:
+            raise error_at(number, f"*NGEN: from {first} to {last} by {step} is no whole number of steps; correct the line")
+        nodes = [first + k * step + reading.own[0] for k in range(count + 1)]
+        ends = (np.array(reading.nodes[nodes[k]]) for k in (0, -1))
+        reading.nodes.update(zip(nodes[1:-1], map(tuple, np.linspace(*ends, count + 1)[1:-1].tolist())))
+        if "NSET" in options:
+            set_named(reading.node_sets, options["NSET"]).extend(nodes)
+
+
 def _place(reading: Reading, kind: str, numbers: list[int]) -> None:
     """Nodes from their coordinates, rectangular or cylindrical, in the system of *SYSTEM."""
     if not numbers or (kind == "R" and reading.system is None):
@@ -272,6 +291,6 @@ def _combined(reading: Reading, how: str, line: str, rows: Rows) -> tuple[bool, 
 
 TABLES = {"NODE": _node_table, "ELEMENT": _element_table}
 KEYWORDS = {
-    "NODE": _node, "ELEMENT": _element, "NSET": _nset, "ELSET": _elset, "SURFACE": _surface, "SYSTEM": _system,
-    "NORMAL": _normal,
+    "NODE": _node, "NGEN": _generated, "ELEMENT": _element, "NSET": _nset, "ELSET": _elset, "SURFACE": _surface,
+    "SYSTEM": _system, "NORMAL": _normal,
 }  # fmt: skip

@@ -24,15 +24,17 @@ Turned = Callable[[list[float]], list[float]]
 ORTHOTROPIC = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2), (5, 5), (4, 4), (3, 3))
 _PAIRS = (0, 1, 2, 5, 4, 3)  # 11 22 33 12 13 23
 ANISOTROPIC = tuple((_PAIRS[i], _PAIRS[j]) for j in range(6) for i in range(j + 1))
-KINDS = {"ISO": 2, "ISOTROPIC": 2, "ORTHO": 9, "ORTHOTROPIC": 9, "ANISO": 21, "ANISOTROPIC": 21, "ENGINEERING CONSTANTS": 9}
+KINDS = {"ISO": 2, "ISOTROPIC": 2, "ORTHO": 9, "ORTHOTROPIC": 9, "ANISO": 21, "ANISOTROPIC": 21, "ENGINEERING CONSTANTS": 9,
+         "LAMINA": 6}  # fmt: skip
 NOT_LINEAR = ("USER MATERIAL", "HYPERELASTIC", "HYPERFOAM")
 
 
 @dataclass
 class Material:
-    """Elastic part, density, and why it is not linear elastic."""
+    """Elastic part, whether of plane stress, density, and why it is not linear elastic."""
 
     elastic: dict[str, Any] = field(default_factory=dict)
+    plane: bool = False
     rho: float | None = None
     problem: str = "has no *ELASTIC"
 
@@ -67,10 +69,15 @@ class Materials:
             self.found[self.last].rho = reals(*rows[0])[0]
         else:
             self.found[self.last].elastic = _elastic(keyword, options, line, rows)
+            self.found[self.last].plane = options.get("TYPE", "").upper() == "LAMINA"
 
     def kind(self, name: str) -> str:
         """Kind of a material; empty if it has no elastic part."""
         return str(self.found[name.upper()].elastic.get("kind", "")) if name.upper() in self.found else ""
+
+    def plane(self, name: str) -> bool:
+        """Whether a material has the constants of plane stress only."""
+        return name.upper() in self.found and self.found[name.upper()].plane
 
     def orientation(self, name: str, part: str) -> tuple[Array | None, tuple[int, float]]:
         """Axes and turn of an orientation that a part refers to, its own or of the model; no axes if there is none."""
@@ -106,6 +113,9 @@ def _elastic(keyword: str, options: Mapping[str, str], line: str, rows: Rows) ->
         raise error_at(line, f"*{keyword} has {len(values)} constants; {kind} has {KINDS[kind]}")
     if KINDS[kind] == 2:
         return {"kind": "isotropic", "E": values[0], "nu": values[1]}
+    if kind == "LAMINA":  # its E3 has no effect on shells
+        E1, E2, nu, *G = values
+        return {"kind": "orthotropic", "E": [E1, E2, E2], "nu": [nu, 0.0, 0.0], "G": G}
     if kind == "ENGINEERING CONSTANTS":
         return {"kind": "orthotropic", "E": values[:3], "nu": values[3:6], "G": values[6:]}
     C = np.zeros((6, 6))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from flexmbs.errors import InputError
@@ -15,6 +16,8 @@ from preprocess.mesh_files.abaqus_assembly import Reading, Rows
 from preprocess.mesh_files.abaqus_blocks import error_at
 from preprocess.mesh_files.abaqus_fields import reals
 from preprocess.mesh_files.abaqus_surfaces import same_name
+
+SAME = 1e-6  # difference of slopes that are one
 
 
 @dataclass
@@ -28,7 +31,7 @@ class Points:
     KEYWORDS: ClassVar = ("SPRING", "DASHPOT", "MASS")
 
     def add(self, keyword: str, options: Mapping[str, str], line: str, rows: Rows) -> None:
-        """A keyword block, at its first temperature; of a curve the slope of its first part. Raises InputError with the line."""
+        """A keyword block, at its first temperature; of a curve its slope at rest. Raises InputError with the line."""
         values = [reals(*row) for row in rows if row[1].strip(", ")]
         if not options.get("ELSET") or not values or not values[0]:
             raise error_at(line, f"*{keyword} has no ELSET= or no data")
@@ -39,9 +42,7 @@ class Points:
             return
         stiffness = values[0][0]
         if "NONLINEAR" in options:
-            if len(values) < 2 or len(values[0]) < 2 or not values[1][1] > values[0][1]:
-                raise error_at(line, f"*{keyword}, NONLINEAR needs two points of force and elongation or speed, ascending")
-            stiffness = (values[1][0] - values[0][0]) / (values[1][1] - values[0][1])
+            stiffness = _slope_at_rest(keyword, values, line)
         (self.springs if keyword == "SPRING" else self.dashpots).append((options["ELSET"], stiffness, line))
 
     def declared(self, reading: Reading, surfaces: Mapping[str, str]) -> tuple[Items, dict[str, list[int]]]:
@@ -72,6 +73,19 @@ class Points:
             for name, mass, line in self.weights
             for number in _elements(reading, name, line, "mass")
         ]
+
+
+def _slope_at_rest(keyword: str, values: list[list[float]], line: str) -> float:
+    """Slope of a curve, points of force and elongation or speed, at none of these. Raises InputError with the line."""
+    rows = [[*row, 0.0, 0.0][:3] for row in values]
+    points = [(x, f) for f, x, temperature in rows if temperature == rows[0][2]]
+    if len(points) < 2 or any(low[0] >= high[0] for low, high in pairwise(points)):
+        raise error_at(line, f"*{keyword}, NONLINEAR needs two points or more of force and elongation or speed, ascending")
+    slopes = [(f2 - f1) / (x2 - x1) for (x1, f1), (x2, f2) in pairwise(points) if x1 <= 0 <= x2]
+    if not slopes or max(slopes) - min(slopes) > SAME * max(map(abs, slopes)):
+        what = "has a corner at rest" if slopes else "is not defined at rest"
+        raise error_at(line, f"*{keyword}, NONLINEAR: its curve {what}; give the stiffness or damping there, of the linear part")
+    return slopes[0]
 
 
 def _elements(reading: Reading, name: str, line: str, kind: str) -> list[int]:

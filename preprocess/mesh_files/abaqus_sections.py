@@ -102,6 +102,8 @@ class Sections:
                 continue
             name = self._own_set(reading, given, [n for n in numbers if owner[n] == k], len(numbers))
             material, orientation = given.options.get("MATERIAL", ""), given.options.get("ORIENTATION", "")
+            if materials.plane(material) and not kinds <= SHELLS:
+                raise error_at(given.line, f"*{given.keyword}: *ELASTIC, TYPE=LAMINA is of shells; give ENGINEERING CONSTANTS")
             if "COMPOSITE" in given.options:
                 if not kinds <= SHELLS:
                     raise error_at(given.line, f"*{given.keyword}, COMPOSITE is supported for shells only")

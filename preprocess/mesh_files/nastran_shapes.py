@@ -95,6 +95,15 @@ def _z(d: Dimensions) -> Section:
     return {"kind": "walled", "walls": walls, "rectangles": rows}
 
 
+def _cross(d: Dimensions) -> Section:
+    """Width of both arms beside the upright wall, its thickness, its height, thickness of the arms."""
+    arms, upright, height, flat = d
+    y, m, z = 0.5 * height, 0.5 * upright, 0.5 * (arms + upright)
+    walls = [[0.0, 0.0, *end, t] for end, t in (((-y, 0.0), upright), ((y, 0.0), upright), ((0.0, -z), flat), ((0.0, z), flat))]
+    rows = [[-y, -m, y, m], [-0.5 * flat, m, 0.5 * flat, z], [-0.5 * flat, -z, 0.5 * flat, -m]]
+    return {"kind": "walled", "walls": walls, "rectangles": rows}
+
+
 def _line(points: list[Point], t: float, rows: list[list[float]]) -> Section:
     return {"kind": "walled", "walls": [[*p, *q, t] for p, q in pairwise(points)], "rectangles": rows}
 
@@ -116,6 +125,7 @@ SHAPES: dict[str, Shape] = {
     "CHAN1": Shape(4, lambda d: _channel(d[3], d[0] + d[1], d[1], 0.5 * (d[3] - d[2]))),
     "CHAN2": Shape(4, lambda d: _channel(d[3], d[2], d[1], d[0]), turn=270.0),
     "L": Shape(4, lambda d: angle(d[1], d[0], d[3], d[2])),
+    "CROSS": Shape(4, _cross),
     "HAT": Shape(4, _hat),
     "Z": Shape(4, _z),
 }

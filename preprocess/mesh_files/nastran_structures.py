@@ -138,13 +138,13 @@ class Structures:
         return [float(x) for x in vector]
 
     def _offt(self, card: Card) -> str:
-        """Three letters: whether the orientation vector and the offsets are in displacement (G) or basic (B) axes."""
+        """Three letters: whether the orientation vector is in displacement (G) or basic (B) axes; offsets are in the former."""
         (text,) = self._default(card, 7)
         found = text.upper() or "GGG"
-        if not re.fullmatch("[BG]{1,3}", found):
+        if not re.fullmatch("[BG]G{0,2}", found):
             raise InputError(
-                f"{card.line}: {card.name} {integer_field(card, 0)}: OFFT = {text[:20]} is not supported; give vectors in"
-                " basic or displacement axes, such as GGG or BGG"
+                f"{card.line}: {card.name} {integer_field(card, 0)}: OFFT = {text[:20]} is not supported; give offsets in"
+                " displacement axes, GGG, or BGG with the vector in basic axes"
             )
         return (found + "GGG")[:3]
 

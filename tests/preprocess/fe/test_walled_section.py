@@ -53,7 +53,13 @@ def zed(h=H, b=0.03, t=T):
     return walls, [[0, -b, t, -0.5 * t], [0, -0.5 * t, h, 0.5 * t], [h - t, 0.5 * t, h, b]]
 
 
-SHAPES = {"hat": hat, "I": unequal_i, "box": unequal_box, "Z": zed}
+def cross(h=H, b=B, upright=0.004, flat=T):
+    walls = [(0, 0, -0.5 * h, 0, upright), (0.5 * h, 0, 0, 0, upright), (0, 0, 0, -0.5 * b, flat), (0, 0.5 * b, 0, 0, flat)]
+    m, f = 0.5 * upright, 0.5 * flat
+    return walls, [[-0.5 * h, -m, 0.5 * h, m], [-f, m, f, 0.5 * b], [-f, -0.5 * b, f, -m]]
+
+
+SHAPES = {"hat": hat, "I": unequal_i, "box": unequal_box, "Z": zed, "cross": cross}
 
 
 @pytest.mark.parametrize("name", SHAPES)

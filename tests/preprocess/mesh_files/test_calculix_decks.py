@@ -159,7 +159,7 @@ def test_multi_point_constraints_allow_rigid_motions(tmp_path, kind, count):
         ("*ELEMENT, TYPE=SPRING1\n9, 1", "springs of components hold a body; give SPRINGA"),
         ("*TIE, NAME=t, CYCLIC SYMMETRY\na, b", r"\*TIE, CYCLIC SYMMETRY without \*CYCLIC SYMMETRY MODEL"),
         ("*MPC\nBEAM, 1, 2", r"\*MPC BEAM is not supported; use PLANE, STRAIGHT"),
-        ("*ELASTIC, TYPE=LAMINA\n1, 2", r"\*ELASTIC, TYPE=LAMINA is not supported"),
+        ("*ELASTIC, TYPE=TRACTION\n1, 2", r"\*ELASTIC, TYPE=TRACTION is not supported"),
         ("*ORIENTATION, NAME=o\n1, 0, 0, 2, 0, 0", r"\*ORIENTATION: its two points are on one line"),
         ("*SPRING, ELSET=brick\n10.", "set 'brick' has no spring elements"),
         ("*SOLID SECTION, ELSET=nothing, MATERIAL=steel", r"\*SOLID SECTION: element set 'nothing' does not exist"),

@@ -217,3 +217,42 @@ def test_nothing_of_a_deck_is_dropped(tmp_path, text, message):
 def test_a_spring_has_its_stiffness_at_the_first_temperature(tmp_path):
     coil = SHEET + "*ELEMENT, TYPE=SPRINGA, ELSET=coil\n9, 1, 3\n*SPRING, ELSET=coil\n\n70., 0., 293.\n60., 0., 393.\n"
     assert read(tmp_path, coil).declared.connections["spring 9"]["stiffness"] == pytest.approx(70e3)  # N/m
+
+
+@pytest.mark.parametrize(
+    ("rows", "found"),
+    [
+        ("-1., -0.5\n-0.2, -0.1\n0.6, 0.3\n9., 0.4", 2.0),
+        ("0., 0.\n3., 1.\n30., 2.", 3.0),
+        ("5., -1.\n5., 1.", 0.0),
+        ("0., 0., 293.\n3., 1., 293.\n0., 0., 393.\n2., 1., 393.", 3.0),
+        ("-1., -1.\n0., 0.\n3., 1.", "has a corner at rest"),
+        ("1., 1.\n3., 2.", "is not defined at rest"),
+        ("1., 1.\n3., 1.", "needs two points or more .* ascending"),
+    ],
+)
+def test_a_nonlinear_spring_has_its_slope_at_rest(tmp_path, rows, found):
+    coil = SHEET + f"*ELEMENT, TYPE=SPRINGA, ELSET=coil\n9, 1, 3\n*SPRING, ELSET=coil, NONLINEAR\n{rows}\n"
+    if isinstance(found, str):
+        with pytest.raises(InputError, match=found):
+            read(tmp_path, coil)
+    else:
+        assert read(tmp_path, coil).declared.connections["spring 9"]["stiffness"] == pytest.approx(1e3 * found)
+
+
+def test_damping_of_a_material_is_noted(tmp_path):
+    with pytest.warns(pp.PreprocessWarning, match=r"1 \*DAMPING omitted; damping of the modes is an option of reduce"):
+        read(tmp_path, SHEET + "*DAMPING, ALPHA=2.\n")
+
+
+def test_a_lamina_is_an_orthotropic_sheet(tmp_path):
+    """E1, E2, ν12, G12, G13, G23 of plane stress: of shells alone."""
+    lamina = "*MATERIAL, NAME=carbon\n*ELASTIC, TYPE=LAMINA\n1.3e5, 1e4, 0.3, 5e3, 4e3, 3e3\n*DENSITY\n1.6e-9\n"
+    mesh = read(tmp_path, FLAP + lamina + LAYERS.format("3, 0.\n") + "MATERIAL=carbon, ORIENTATION=o\n2.\n")
+    ply = pp.Orthotropic(E=(1.3e11, 1e10, 1e10), nu=(0.3, 0.0, 0.0), G=(5e9, 4e9, 3e9), rho=1600.0)
+    section = pp.LaminateSection([(2e-3, 0.0)], orientation=(1, 0, 0))
+    wanted = pp.assemble(mesh, ply, sections=section)
+    assert abs(pp.assemble(mesh).K - wanted.K).max() < 1e-12 * abs(wanted.K).max()
+    _, text = brick("1, 0, 0, 0, 1, 0\n")
+    with pytest.raises(InputError, match="TYPE=LAMINA is of shells; give ENGINEERING CONSTANTS"):
+        read(tmp_path, text.replace(CARBON, lamina))

@@ -150,3 +150,40 @@ def test_what_is_wrong_is_named(tmp_path, old, new, message):
     path.write_text(text.replace(old, new))
     with pytest.raises(InputError, match=message):
         read_mesh(path, unit="m")
+
+
+def generated(tmp_path, lines, options=""):
+    text = BRICK.replace("*ELEMENT", f"*NGEN{options}\n{lines}\n*ELEMENT", 1)
+    path = tmp_path / "generated.inp"
+    path.write_text(text)
+    return path
+
+
+def test_nodes_are_generated_on_the_line_between_two(tmp_path):
+    """In equal steps of number and place; the set has the ends too."""
+    path = tmp_path / "row.inp"
+    corners = "1, 0, 0, 0\n2, 1, 0, 0\n3, 1, 1, 0\n4, 0, 1, 0\n31, 6, 0, 3\n32, 7, 0, 3\n33, 7, 1, 3\n34, 6, 1, 3\n"
+    lines = "".join(f"{k}, {k + 30}, 10\n" for k in range(1, 5))
+    cells = "".join(f"{k + 1}, " + ", ".join(str(10 * k + n) for n in (1, 2, 3, 4, 11, 12, 13, 14)) + "\n" for k in range(3))
+    path.write_text(f"*NODE\n{corners}*NGEN, NSET=edges\n{lines}*ELEMENT, TYPE=C3D8\n{cells}")
+    mesh = read_mesh(path, unit="m")
+    assert mesh.node_ids[mesh.node_sets["edges"]].tolist() == mesh.node_ids.tolist()
+    for number, place in ((11, (2, 0, 1)), (23, (5, 1, 2))):
+        np.testing.assert_allclose(mesh.nodes[mesh.node_ids.tolist().index(number)], place, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("lines", "options", "message"),
+    [
+        ("1, 99", "", r"\*NGEN: node 99 does not exist; define it before"),
+        ("1, 4, 2", "", r"\*NGEN: from 1 to 4 by 2 is no whole number of steps"),
+        ("4, 1", "", r"\*NGEN: from 4 to 1 by 1 is no whole"),
+        ("1, 4, 0", "", r"\*NGEN: from 1 to 4 by 0 is no whole"),
+        ("1, 4, 1", ", LINE=C", r"\*NGEN, LINE=C is not supported"),
+        ("1, a", "", "expected integers"),
+        ("1", "", r"\*NGEN: from 1 to 1 by 1 is no whole"),
+    ],
+)
+def test_nodes_that_cannot_be_generated(tmp_path, lines, options, message):
+    with pytest.raises(InputError, match=message):
+        read_mesh(generated(tmp_path, lines, options), unit="m")

@@ -20,6 +20,11 @@ TAPERED = pp.RectangularSection(0.012, 0.008, orientation=UP, end={"height": 0.0
 GENERAL = pp.GeneralSection(96e-6, 512e-12, 1152e-12, 1200e-12, shear=(0.85, 0.8), orientation=(0, 0, 1))
 
 
+CROSS = pp.WalledSection(
+    [(0, 0, -0.015, 0, 0.004), (0, 0, 0.015, 0, 0.004), (0, 0, 0, -0.01, 0.003), (0, 0, 0, 0.01, 0.003)],
+    rectangles=[(-0.015, -0.002, 0.015, 0.002), (-0.0015, 0.002, 0.0015, 0.01), (-0.0015, -0.01, 0.0015, -0.002)],
+    orientation=UP,
+)
 HAT = pp.WalledSection(
     [(1e-3, -0.019, 1e-3, -9e-3, 2e-3), (1e-3, -9e-3, 0.029, -9e-3, 2e-3), (0.029, -9e-3, 0.029, 9e-3, 2e-3),
      (0.029, 9e-3, 1e-3, 9e-3, 2e-3), (1e-3, 9e-3, 1e-3, 0.019, 2e-3)],
@@ -128,6 +133,7 @@ def test_a_part_file_of_the_deck(tmp_path):
         ("PBARL,8,1,,T\n,20.0,30.0,3.0,2.0", T),
         ("PBEAML,8,1,,T\n,20.0,30.0,3.0,2.0", at_shear_centre(T)),
         ("PBAR,8,1,96.0,1152.0,512.0,1200.0\n,,,,,,,,\n,0.85,0.80", GENERAL),
+        ("PBARL,8,1,,CROSS\n,16.,4.,30.,3.", CROSS),
         ("PBARL,8,1,,HAT\n,30.,2.,20.,9.", HAT),
         ("PBEAML,8,1,,HAT\n,30.,2.,20.,9.", at_shear_centre(HAT)),
         ("PBARL,8,1,,Z\n,9.,4.,26.,30.", ZED),
@@ -167,7 +173,7 @@ def test_sections_of_bars(tmp_path, card, properties):
         ),
         ("PSHELL,7,1,2.0,1,,1", "PSHELL,7,1,2.0", "PSHELL 7: only plates of one material"),
         ("PSHELL,7,1,2.0,1,,1", "PSHELL,7,1,2.0,1,,1,,-0.1", "PSHELL 7: NSM = -0.1; give a mass that is not negative"),
-        ("BAR\n", "CROSS\n", "PBARL 8: section CROSS is not supported; use ROD, TUBE, TUBE2, BAR, BOX, BOX1, I, I1, H, T"),
+        ("BAR\n", "DBOX\n", "PBARL 8: section DBOX is not supported; use ROD, TUBE, TUBE2, BAR, BOX, BOX1, I, I1, H, T"),
         (",8.0,12.0", ",8.0", "PBARL 8: section BAR: DIM2 is not positive; give all 2 dimensions"),
         (",8.0,12.0", ",8.0,12.0,,3.0", "PBARL 8: section BAR has 2 dimensions; remove the others"),
         ("PBARL,8,1,,BAR\n,8.0,12.0", "PBEAML,8,1,,T\n,8.,12.,1.,2.,,YES,1.0,4.\n", "PBEAML 8: tapered section T is not"),
@@ -178,7 +184,8 @@ def test_sections_of_bars(tmp_path, card, properties):
         ),
         (",0.,0.,1.\n", ",999\n", "CBAR 101: node 999 has no GRID card; give one"),
         (",0.,0.,1.\n", ",0.,0.,0.\n", "CBAR 101: has no orientation; give the vector X1, X2, X3, or a node G0"),
-        (",0.,0.,1.\n", ",0.,0.,1.,EGG\n", "CBAR 101: OFFT = EGG is not supported; give vectors in basic or displacement axes"),
+        (",0.,0.,1.\n", ",0.,0.,1.,EGG\n", "CBAR 101: OFFT = EGG is not supported; give offsets in displacement axes"),
+        (",0.,0.,1.\n", ",0.,0.,1.,GGB\n", "CBAR 101: OFFT = GGB is not supported; give offsets in displacement axes"),
         (",0.,0.,1.\n", ",0.,0.,1.\n,57\n", "CBAR 101: pin flags '57'; give digits from 1 to 6"),
         ("CQUAD4,1,7,1,5,6,2", "CQUAD4,1,7,1,5,6,2\n,,,0.5", "CQUAD4 1 has its own thickness"),
         ("GRID,1,,", "GRID,1,,0.,0.,0.,3\nGRID,99,,", "GRID 1: displacement system 3 does not exist; give its CORD card"),
