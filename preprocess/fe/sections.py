@@ -6,6 +6,7 @@ Elasticity, section 109 (torsion of rectangular bars); Cowper, J. Appl. Mech. 33
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -223,11 +224,12 @@ class ISection(BeamSection):
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class GeneralSection(BeamSection):
-    """Section by its properties, symmetric about y and z, so that its shear centre is its centroid.
+    """Section by its properties, about principal axes y and z.
 
     area: m².  Iy, Iz: ∫z² dA, ∫y² dA, m⁴.  J: torsion constant, m⁴.  shear (2,): coefficients k_y, k_z of the shear areas k A,
     zero for no shear deformation.  height, width: of the points along y and z where stress is given, m; by default those of the
     rectangle with these second moments.  The shear stress of a torque T there is T r/J, r the distance from the axis.
+    shear_centre (2,): y and z from the centroid, m; the geometric stiffness is without the third moments of the area.
 
     Examples
     --------
@@ -244,10 +246,15 @@ class GeneralSection(BeamSection):
     shear: tuple[float, float] = (0.0, 0.0)
     height: float | None = None
     width: float | None = None
+    shear_centre: tuple[float, float] = (0.0, 0.0)
 
     kind = "general"
 
     def _problem(self) -> str:
+        if floats(self.shear_centre, "section: shear_centre").shape != (2,):
+            return f"shear_centre: {shown(self.shear_centre)}; give y and z in m"
+        if isinstance(self.end, Mapping) and "shear_centre" in self.end:
+            return "end: shear_centre is one for the whole beam; divide the beam"
         if floats(self.shear, "section: shear").shape != (2,) or not min(self.shear) >= 0:
             return f"shear: {shown(self.shear)}; give k_y and k_z, zero for no shear deformation"
         return self._not_positive(
@@ -260,7 +267,8 @@ class GeneralSection(BeamSection):
         outline = np.array([[-y, -z], [0, -z], [y, -z], [y, 0], [y, z], [0, z], [-y, z], [-y, 0]])
         torsion = np.column_stack([-outline[:, 1], outline[:, 0]]) / self.J
         ky, kz = (float(k) for k in self.shear)
-        return SectionData(self.area, self.Iy, self.Iz, self.J, ky, kz, outline, torsion)
+        e_y, e_z = (float(e) for e in self.shear_centre)
+        return SectionData(self.area, self.Iy, self.Iz, self.J, ky, kz, outline, torsion, (e_y, e_z))
 
 
 BEAM_SECTIONS = (

@@ -11,7 +11,7 @@ Items = dict[str, Item]
 # Powers of the length unit, with forces in N and times in s; other keys have none.
 LENGTH = {
     "thickness": 1, "diameter": 1, "height": 1, "width": 1, "web": 1, "flange": 1, "offset": 1, "position": 1, "arm": 1,
-    "ends": 1, "walls": 1, "rectangles": 1, "flat": 1,
+    "ends": 1, "walls": 1, "rectangles": 1, "flat": 1, "shear_centre": 1,
     "area": 2, "Iy": 4, "Iz": 4, "J": 4, "tolerance": 1, "E": -2, "G": -2, "C": -2, "strengths": -2, "rho": -4, "stiffness": -1,
     "translation": -1, "rotation": 1, "damping": -1, "translation_damping": -1, "rotation_damping": 1, "mass": -1, "inertia": 1,
 }  # fmt: skip

@@ -80,8 +80,8 @@ def _generated(reading: Reading, options: dict[str, str], line: str, rows: Rows)
         if count < 1 or rest or count > LONGEST_SET:
             raise error_at(number, f"*NGEN: from {first} to {last} by {step} is no whole number of steps; correct the line")
         nodes = [first + k * step + reading.own[0] for k in range(count + 1)]
-        ends = (np.array(reading.nodes[nodes[k]]) for k in (0, -1))
-        reading.nodes.update(zip(nodes[1:-1], map(tuple, np.linspace(*ends, count + 1)[1:-1].tolist())))
+        a, b = (np.array(reading.nodes[nodes[k]]) for k in (0, -1))
+        reading.nodes.update(zip(nodes[1:-1], map(tuple, np.linspace(a, b, count + 1)[1:-1].tolist())))
         if "NSET" in options:
             set_named(reading.node_sets, options["NSET"]).extend(nodes)
 

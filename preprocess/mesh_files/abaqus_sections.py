@@ -32,13 +32,14 @@ Array = NDArray[np.float64]
 DEFAULT_AXIS = [0.0, 0.0, -1.0]  # of beams
 SAME = 1e-6  # sine of the angle between normals that are one
 SOLID = ("SOLID SECTION", "SOLIDSECTION")
+PLACES = ("CENTROID", "SHEAR CENTER")
 REFUSED = ("TAPER", "DENSITY", "STIFFNESS FACTOR", "SHELL THICKNESS", "STACK DIRECTION")
 
 
 @dataclass(frozen=True)
 class Given:
     """A section keyword: its element set, options, place and data; the part of its orientations, the instance of its elements,
-    and the rotation of that instance (3, 3), None for none."""
+    and the rotation of that instance (3, 3), None for none; places of *CENTROID and *SHEAR CENTER in it."""
 
     keyword: str
     options: Mapping[str, str]
@@ -47,6 +48,7 @@ class Given:
     part: str = ""
     instance: str = ""
     turn: Array | None = None
+    places: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def turned(self, axis: list[float]) -> list[float]:
         """A direction of the part in the assembly."""
@@ -66,6 +68,7 @@ class Sections:
 
     KEYWORDS: ClassVar = (
         "SOLID SECTION", "SOLIDSECTION", "SHELL SECTION", "BEAM SECTION", "BEAM GENERAL SECTION", "NODAL THICKNESS", "MEMBRANE",
+        *PLACES,
     )  # fmt: skip
 
     def add(self, keyword: str, options: Mapping[str, str], line: str, rows: Rows, part: str = "") -> None:
@@ -73,13 +76,19 @@ class Sections:
         if keyword == "NODAL THICKNESS":
             self.thicknesses += rows
             return
+        own = self.of_parts.setdefault(part, []) if part else self.found
+        if keyword in PLACES:
+            if not own or not _is_general(own[-1]) or not rows:
+                raise error_at(line, f"*{keyword} without *BEAM GENERAL SECTION, SECTION=GENERAL before it, or without data")
+            y, z = [*reals(*rows[0]), 0.0, 0.0][:2]
+            own[-1] = replace(own[-1], places={**own[-1].places, keyword: (y, z)})
+            return
         if not options.get("ELSET"):
             raise error_at(line, f"*{keyword} has no ELSET=")
         unknown = [name for name in REFUSED if name in options and not (name == "DENSITY" and _has_constants(keyword, options))]
         if unknown:
             raise error_at(line, f"*{keyword}, {unknown[0]} is not supported; give elements of one section each, and masses")
-        given = Given(keyword, options, line, rows, part)
-        (self.of_parts.setdefault(part, []) if part else self.found).append(given)
+        own.append(Given(keyword, options, line, rows, part))
 
     def place(self, part: str, instance: str, R: Array) -> None:
         """The sections of a part for one of its instances, which is turned by R."""
@@ -290,6 +299,10 @@ def _has_constants(keyword: str, options: Mapping[str, str]) -> bool:
     return keyword == "BEAM GENERAL SECTION" and not options.get("MATERIAL")
 
 
+def _is_general(given: Given) -> bool:
+    return given.keyword == "BEAM GENERAL SECTION" and given.options.get("SECTION", "GENERAL").upper() == "GENERAL"
+
+
 def _constants(given: Given) -> dict[str, Any]:
     """Material of the constants E and G in the third line of *BEAM GENERAL SECTION, and DENSITY."""
     values = reals(*given.rows[2]) if len(given.rows) > 2 else []
@@ -329,6 +342,9 @@ def _beam(given: Given, of_abaqus: bool) -> dict[str, Any]:
     if key == "CIRC" and len(d) == 1 and of_abaqus:
         d = [2 * d[0], 2 * d[0]]
     section = make(d)
+    if section is not None and given.places:
+        centroid, shear = (np.array(given.places.get(key, (0.0, 0.0))) for key in PLACES)
+        section |= {"offset": centroid.tolist(), "shear_centre": (shear - centroid).tolist()}
     if section is None:
         why = {
             "CIRC": "one number is a radius or a diameter; give two diameters",

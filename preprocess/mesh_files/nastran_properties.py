@@ -16,6 +16,7 @@ from preprocess.mesh_files.nastran_shapes import OPEN, SHAPES, Section
 ROUNDED, SHEAR = 1e-6, 5 / 6  # of 12I/T³, and TS/T of a plate
 FITS = 0.01  # of G to E and ν
 MAY_VANISH = ("TUBE",)  # of which a dimension may be zero
+Pair = tuple[float, float]
 STATIONS = ("YES", "YESA", "NO")  # whether a station of PBEAM has stress
 
 
@@ -89,11 +90,18 @@ def _bar(card: Card) -> Property:
     return replace(found, section={**(found.section or {}), **_added(card, 6)})
 
 
-def _general(card: Card, area: float, I1: float, I2: float, J: float, shear: tuple[float, float]) -> Property:
-    """PBAR and PBEAM; their stress is that at the corners of the rectangle about the points C to F."""
-    y, z = (max(abs(real_field(card, k)) for k in range(first, 16, 2)) for first in (8, 9))
+def _general(card: Card, area: float, I1: float, I2: float, J: float, shear: Pair, centroid: Pair = (0.0, 0.0)) -> Property:
+    """PBAR and PBEAM; their stress is that at the corners of the rectangle about the centroid that has the points C to F.
+
+    centroid: from the shear centre, N1 and N2 of PBEAM, which is on the line between the grids."""
+    y, z = (
+        max((abs(real_field(card, k) - c) for k in range(first, 16, 2) if text_field(card, k)), default=0.0)
+        for first, c in ((8, centroid[0]), (9, centroid[1]))
+    )
     size = {key: 2 * reach for key, reach in (("height", y), ("width", z)) if reach}
     section = {"kind": "general", "area": area, "Iy": I2, "Iz": I1, "J": J, "shear": shear, **size}
+    if any(centroid):
+        section |= {"shear_centre": [-centroid[0], -centroid[1]], "line": "shear-centre"}
     return Property(section, integer_field(card, 1, 0))
 
 
@@ -111,9 +119,12 @@ def _beam(card: Card) -> Property:
         stations.append((real_field(card, k + 1) or 1.0, there))
         k += 16 if text_field(card, k).upper() == "YES" else 8
     _no(card, {k + j: name for j, name in enumerate(("S1", "S2", "NSI(A)", "NSI(B)", "CW(A)", "CW(B)"), 2)})
-    _no(card, {k + j: name for j, name in enumerate(("M1(A)", "M2(A)", "M1(B)", "M2(B)", "N1(A)", "N2(A)", "N1(B)", "N2(B)"), 8)})
+    _no(card, {k + j: name for j, name in enumerate(("M1(A)", "M2(A)", "M1(B)", "M2(B)"), 8)})
     shear = tuple(real_field(card, k + j) if text_field(card, k + j) else 1.0 for j in (0, 1))
-    found = _general(card, own[0], own[1], own[2], own[3], (shear[0], shear[1]))
+    y, z = real_field(card, k + 12), real_field(card, k + 13)
+    if any(text_field(card, k + j) and real_field(card, k + j) != n for j, n in ((14, y), (15, z))):
+        raise _refused(card, "N1 and N2 that change along the beam are not supported; divide the beam into elements of one")
+    found = _general(card, own[0], own[1], own[2], own[3], (shear[0], shear[1]), (y, z))
     end = _end_of(card, stations)
     if end != own and found.section is not None:
         found.section["end"] = dict(zip(("area", "Iz", "Iy", "J"), end))

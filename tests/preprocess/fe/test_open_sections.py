@@ -4,6 +4,7 @@ Sources: Megson, Aircraft Structures, section 17.2 (shear centre of a channel); 
 sections 5.4 (torsional-flexural buckling), 6.1 (lateral buckling); Trefftz, ZAMM 15 (1935) 220 (shear centre).
 """
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,6 +14,7 @@ from skfem.helpers import dot
 from test_beams import NU, STEEL, UP, E, buckling, static, straight
 
 import preprocess as pp
+from flexmbs.errors import InputError
 
 SAMPLES = [
     pp.TSection(0.06, 0.05, 0.004, 0.005, orientation=UP),
@@ -123,3 +125,21 @@ def test_a_force_beside_the_shear_centre_twists():
     assert u[3] == pytest.approx(100.0 * data.shear_centre[1] * L / (E / (2 + 2 * NU) * data.J), rel=1e-9)
     load[six[1][3]] = -100.0 * data.shear_centre[1]
     assert abs(static(fe, load, six[0])[six[1][3], 0]) < 1e-9 * abs(u[3])
+
+
+@pytest.mark.parametrize("section", SAMPLES[:2])
+def test_a_general_section_has_a_shear_centre_too(section):
+    """The properties of a section symmetric about one axis give its beam."""
+    data = section.data(NU)
+    own = {"shear": (data.ky, data.kz), "shear_centre": data.shear_centre, "orientation": UP, "line": "shear-centre"}
+    general = pp.GeneralSection(data.A, data.Iy, data.Iz, data.J, **own)
+    wanted = pp.assemble(straight(3), STEEL, sections=replace(section, line="shear-centre"))
+    found = pp.assemble(straight(3), STEEL, sections=general)
+    for mine, its in ((found.K, wanted.K), (found.M, wanted.M)):
+        assert abs(mine - its).max() < 1e-12 * abs(its).max()
+    for options, message in (
+        ({"shear_centre": (1.0, 2.0, 3.0)}, "shear_centre: .*; give y and z in m"),
+        ({"end": {"shear_centre": (0.0, 0.0)}}, "end: shear_centre is one for the whole beam"),
+    ):
+        with pytest.raises(InputError, match=message):
+            replace(general, **options)

@@ -86,6 +86,21 @@ def test_places_of_unequal_sections(tmp_path):
     np.testing.assert_allclose(found, place, atol=1e-12)
 
 
+def test_a_general_section_has_places_of_its_centroid_and_shear_centre(tmp_path):
+    """From the nodes, along both axes; without a place it is there."""
+    own = "*BEAM GENERAL SECTION, ELSET=bars, DENSITY=7850.\n3e-4, 1e-8, 0., 3e-8, 2e-8\n0., 0., 1.\n2.1e11, 8.1e10\n"
+    mesh = read(tmp_path, BARS + own + "*CENTROID\n0.01, -0.02\n*SHEAR CENTER\n-0.004, 0.003\n")
+    section = pp.GeneralSection(
+        3e-4, 1e-8, 3e-8, 2e-8, shear=(1, 1), orientation=UP, offset=(0.01, -0.02), shear_centre=(-0.014, 0.023)
+    )
+    wanted = pp.assemble(mesh, sections=section)
+    assert abs(pp.assemble(mesh).K - wanted.K).max() < 1e-12 * abs(wanted.K).max()
+    mesh = read(tmp_path, BARS + own + "*SHEAR CENTER\n-0.004\n")
+    assert mesh.declared.sections["bars"]["offset"] == [0.0, 0.0]
+    with pytest.raises(InputError, match=r"\*CENTROID without \*BEAM GENERAL SECTION, SECTION=GENERAL before it"):
+        read(tmp_path, BARS + "*BEAM SECTION, ELSET=bars, MATERIAL=steel\n0.03\n*CENTROID\n0.01\n")
+
+
 def test_a_general_section_has_its_own_constants(tmp_path):
     text = BARS.replace(MATERIAL, "") + "*BEAM GENERAL SECTION, ELSET=bars, SECTION=GENERAL, DENSITY=7850.\n"
     found = pp.assemble(read(tmp_path, text + "3e-4, 1e-8, 0., 3e-8, 2e-8\n0., 0., 1.\n2.1e11, 8.0769230769e10\n"))

@@ -144,6 +144,8 @@ def test_a_part_file_of_the_deck(tmp_path):
         ("PBARL,8,1,,BAR\n,8.0,12.0,3.-6", pp.RectangularSection(0.012, 0.008, orientation=UP, added_mass=3.0)),
         ("PBAR,8,1,96.,1152.,512.,1200.,3.-6\n,,,,,,,,\n,0.85,0.80", replace(GENERAL, added_mass=3.0)),
         ("PBEAM,8,1,96.,1152.,512.,,1200.,3.-6\n,,,,,,,,\n,0.85,0.80", replace(GENERAL, added_mass=3.0)),
+        ("PBEAM,8,1,96.,1152.,512.,,1200.,3.-6\n,7.,-5.,-7.,3.,0.,0.,0.,0.\n,0.85,0.80\n,,,,,2.,-4.,2.",
+         replace(GENERAL, shear_centre=(-0.002, 0.004), line="shear-centre", added_mass=3.0, height=0.018, width=0.014)),
         ("PBEAML,8,1,,CHAN\n,20.,30.,2.,3.,3.-6", replace(CHANNEL, line="shear-centre", added_mass=3.0)),
         ("PBAR,8,1,96.,1152.,512.,1200.\n,7.,-5.,-7.,3.,0.,0.,0.,0.\n,0.85,0.80", replace(GENERAL, height=0.014, width=0.01)),
     ],
@@ -217,6 +219,7 @@ def test_sections_of_bars(tmp_path, card, properties):
         ("ENDDATA", "MPC,4,21,1,1.0\nENDDATA", "MPC 4 has 1 terms; it needs two or more"),
         ("BEGIN BULK", "MPC = 4\nBEGIN BULK\nMPCADD,4,1,2", "selects MPC = 4, but there is no MPC 1; it has: none"),
         ("BEGIN BULK", "MPC = 4\nSUBCASE 2\nMPC = 5\nBEGIN BULK", "selects MPC = 4, 5 in different subcases; keep one"),
+        ("ENDDATA", "PBEAM,9,1,2.0,3.0,4.0,,5.0\n,,,,,,,,\n,,\n,,,,,1.,2.,0.\nENDDATA", "PBEAM 9: N1 and N2 that change along"),
         ("ENDDATA", "PBEAM,9,1,2.0,3.0,4.0,,5.0\n,,,,,,,,\n,NO,0.5,1.0\nENDDATA", "PBEAM 9: station 0.5 is not on the line"),
     ],
 )
