@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.parts import FloatArray
 from preprocess.body.reference import MeanAxes, Reference
 from preprocess.fe.model import FEModel
+from preprocess.reduction.free_reduction import supported
 from preprocess.reduction.independent import ElasticShapes
 from preprocess.reduction.statics import InterfaceStatics
 
@@ -69,9 +69,9 @@ def body_modes(reference: Reference, statics: InterfaceStatics, shapes: FloatArr
     """
     origin, axes, C = reference.frame(statics)
     inner = statics.fe.engine.inner
-    c = np.linalg.solve(inner(C.T, statics.rigid_modes), inner(C.T, shapes))
+    c = np.asarray(np.linalg.solve(inner(C.T, statics.rigid_modes), inner(C.T, shapes)), dtype=float)
     K = inner(shapes, statics.fe.stiffness_product(shapes))
-    omega2, V = scipy.linalg.eigh(0.5 * (K + K.T), np.eye(len(K)) + c.T @ c)
+    omega2, V = supported(0.5 * (K + K.T), c)
     _check_stiff(statics.fe, shapes @ V, omega2)
     V = V * np.sign(V[np.abs(V).argmax(axis=0), np.arange(V.shape[1])])
     return BodyModes(V, c @ V, np.sqrt(np.maximum(omega2, 0.0)), origin, axes, reference.modes)

@@ -50,10 +50,13 @@ class FreeReduction(NamedTuple):
 def supported(K: FloatArray, follow: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Eigenvalues (n,), ascending, and vectors (n, n) of (K, 1 + FᵀF), F (6, n) the rigid-body motion that follows.
 
-    By the triangle of [1; F]: where an interface has hardly any mass F is large, and 1 + FᵀF loses the one to round-off.
+    By the triangle of [1; F]: where an interface has hardly any mass F is large, and 1 + FᵀF loses the one to round-off. The
+    eigenvalues are the Rayleigh quotients of the vectors: those that are found with them have the round-off of the largest one.
     """
     n = len(K)
     back = scipy.linalg.solve_triangular(np.linalg.qr(np.vstack([np.eye(n), follow]), mode="r"), np.eye(n))
     A = back.T @ K @ back
-    lam, V = scipy.linalg.eigh(0.5 * (A + A.T))
-    return lam, back @ V
+    V = back @ scipy.linalg.eigh(0.5 * (A + A.T))[1]
+    lam = np.einsum("ik,ik->k", V, K @ V) / (np.einsum("ik,ik->k", V, V) + np.einsum("ik,ik->k", follow @ V, follow @ V))
+    order = np.argsort(lam, kind="stable")
+    return lam[order], V[:, order]

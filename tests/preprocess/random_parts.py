@@ -10,7 +10,10 @@ from preprocess.fe.interfaces import bind_interfaces
 from preprocess.reduction.statics import InterfaceStatics
 
 SOLIDS = {"hex8": (4, 2, 1), "hex20": (3, 1, 1), "tet4": (4, 1, 1), "tet10": (2, 1, 1), "wedge6": (4, 1, 1), "wedge15": (2, 1, 1)}
-KINDS = (*SOLIDS, "shell", "beam", "spider")
+KINDS = (*SOLIDS, "shell", "beam", "spider", "plate", "frame", "laminate")
+
+
+NODES = ("beam", "spider", "plate", "frame", "laminate")  # whose interfaces are single nodes
 
 
 class FullModel(NamedTuple):
@@ -46,8 +49,8 @@ def random_model(seed: int, finer: int = 1) -> RandomModel:
     material = pp.Isotropic(E=10 ** random.uniform(9, 11.5), nu=random.uniform(0, 0.4), rho=random.uniform(1000, 9000))
     mesh, options = _mesh(kind, random, finer)
     ends = ("x0", "x1")[: random.integers(1, 3)]
-    names = [end if kind != "spider" or end == "x0" else "hub" for end in ends]
-    kinds = [pp.Rigid if kind in ("beam", "spider") else (pp.Rigid, pp.Averaged)[random.integers(2)] for _ in names]
+    names = [end if kind not in ("spider", "laminate") or end == "x0" else "hub" for end in ends]
+    kinds = [pp.Rigid if kind in NODES else (pp.Rigid, pp.Averaged)[random.integers(2)] for _ in names]
     fe = pp.assemble(mesh, material, **options)
     return RandomModel(fe, {name: each(name) for name, each in zip(names, kinds)})
 
@@ -61,6 +64,17 @@ def _mesh(kind, random, finer):
         cells = np.column_stack([np.arange(n), np.arange(1, n + 1)])
         mesh = pp.Mesh.from_arrays(nodes, {"line2": cells}, node_sets={"x0": [0], "x1": [n]})
         return mesh, {"sections": pp.RectangularSection(0.02 * size[0], 0.05 * size[0], orientation=(0.1, 0.3, 1.0))}
+    if kind == "frame":
+        return _frame(random, size[0])
+    if kind == "laminate":
+        return _laminate(random, size[0])
+    if kind == "plate":  # flat, each interface one corner
+        n = 4 * finer
+        sheet = pp.box_mesh((size[0], size[0] * random.uniform(0.5, 1), 1.0), (n, n, 1), "hex8")
+        corner, nodes = sheet.node_sets["z0"], sheet.nodes[sheet.node_sets["z0"]]
+        cells = np.searchsorted(corner, sheet.blocks["hex8"].connectivity[:, :4])
+        mesh = pp.Mesh.from_arrays(nodes, {"quad4": cells}, node_sets={"x0": [0], "x1": [len(nodes) - 1]})
+        return mesh, {"sections": pp.ShellSection(random.uniform(0.005, 0.03) * size[0])}
     if kind == "shell":
         n, m = 5 * finer + 1, 3 * finer + 1
         a, b = np.meshgrid(np.linspace(0, 1, n), np.linspace(0, 1, m), indexing="ij")
@@ -82,6 +96,36 @@ def _mesh(kind, random, finer):
     centre = mesh.nodes[mesh.node_sets["x1"]].mean(axis=0) + [0.05, 0.0, 0.0]
     spider = (pp.RigidSpider, pp.AveragingSpider)[random.integers(2)]
     return mesh, {"connections": {"hub": spider("x1", position=tuple(centre))}}
+
+
+def _frame(random, size):
+    """Beams of an open section with offsets and mass along them, and a strut that is pinned at both ends."""
+    x = size * np.array([(0, 0, 0), (0.3, 0.02, 0), (0.6, 0, 0.05), (1, 0.1, 0.1), (0.3, 0.4, 0.2), (0.6, 0.3, 0.4)])
+    x = x + 0.02 * size * random.standard_normal(x.shape)
+    cells = [(0, 1), (1, 2), (2, 3), (1, 4), (4, 5), (5, 2), (4, 2)]
+    sets = {"beams": [1, 2, 3, 4, 5, 6], "strut": [7]}
+    mesh = pp.Mesh.from_arrays(x, {"line2": cells}, node_sets={"x0": [0], "x1": [3]}, element_sets=sets)
+    beam = pp.ChannelSection(0.05 * size, 0.03 * size, 0.003 * size, 0.004 * size, orientation=random.standard_normal(3),
+                             offset=tuple(0.03 * size * random.standard_normal(2)), turn=float(random.uniform(-180, 180)),
+                             added_mass=float(random.uniform(0, 2)), line="shear-centre")  # fmt: skip
+    strut = pp.RectangularSection(0.02 * size, 0.03 * size, orientation=(0.1, 0.2, 1), released=("456", "56"))
+    return mesh, {"sections": {"beams": beam, "strut": strut}}
+
+
+def _laminate(random, size):
+    """A curved sheet of plies at any angles with an offset, held by a rigid spider, with an averaging one in its middle."""
+    n, m = 6, 5
+    a, b = np.meshgrid(np.linspace(0, 1, n), np.linspace(0, 1, m), indexing="ij")
+    nodes = size * np.column_stack([a.ravel(), 0.5 * b.ravel(), random.uniform(0, 0.3) * np.sin(2 * b.ravel())])
+    rows = np.arange(n * m).reshape(n, m)
+    cells = np.stack([rows[:-1, :-1], rows[1:, :-1], rows[1:, 1:], rows[:-1, 1:]], axis=-1).reshape(-1, 4)
+    mesh = pp.Mesh.from_arrays(nodes, {"quad4": cells}, node_sets={"edge": rows[0], "middle": rows[2:4, 1:4].ravel()})
+    plies = [(0.002 * size, float(angle)) for angle in random.uniform(-90, 90, random.integers(1, 5))]
+    ply = pp.Orthotropic(E=(1.4e11, 1e10, 1e10), nu=(0.3, 0.3, 0.4), G=(5e9, 5e9, 3e9), rho=1600.0)
+    section = pp.LaminateSection(plies, orientation=(1, 0.3, 0), offset=float(0.002 * size * random.standard_normal()),
+                                 materials=(ply,) * len(plies))  # fmt: skip
+    hub = pp.AveragingSpider("middle", position=tuple(nodes[rows[3, 2]] + [0, 0, 0.1 * size]))
+    return mesh, {"sections": section, "connections": {"x0": pp.RigidSpider("edge"), "hub": hub}}
 
 
 def full_model(statics: InterfaceStatics, held: int | None) -> FullModel:
