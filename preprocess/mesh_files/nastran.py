@@ -16,7 +16,7 @@ from flexmbs.errors import InputError
 from flexmbs.files.inputs import read_text
 from preprocess.mesh.declared import Declared
 from preprocess.mesh_files.nastran_cards import Card, cards_of, integer_field, listed_numbers, real_field, text_field
-from preprocess.mesh_files.nastran_case_control import selected_equations, sets_of
+from preprocess.mesh_files.nastran_case_control import selected_equations, selected_matrices, sets_of
 from preprocess.mesh_files.nastran_coordinates import Systems
 from preprocess.mesh_files.nastran_points import CARDS as POINTS
 from preprocess.mesh_files.nastran_points import ELEMENTS
@@ -194,10 +194,14 @@ def _bulk(path: Path, structural: bool) -> Bulk:
         if refused:
             raise InputError(f"{path}: {' and '.join(refused)} are not supported; use RBE2, RBE3, MPC, CONM2")
         bulk.node_sets |= {each["where"]: each["nodes"] for each in bulk.structures.spiders}
+        selected_matrices(path, before)
         bulk.structures.mass_factor = _mass_factor(cards, before)
         bulk.structures.select_equations(selected_equations(path, before))
         bulk.notices = [notice for notice in bulk.notices if not notice.startswith("RBE")]
         _require_nodes(path, bulk)
+    damped = sum(_damps(card) for card in cards)
+    if structural and damped:
+        bulk.notices.append(f"{damped} structural damping (GE, PARAM,G) omitted: damping of the modes is an option of reduce")
     bulk.notices += [f"{n} {name} omitted: {_remedy(name)}" for name, n in sorted(left.items())]
     return bulk
 
@@ -211,6 +215,14 @@ def _mass_factor(cards: Iterable[Card], before: Iterable[str]) -> float:
     if any(not value > 0 for value in given):
         raise InputError("PARAM WTMASS: give a positive factor of the masses")
     return given[-1] if given else 1.0
+
+
+def _damps(card: Card) -> bool:
+    """Whether a card gives structural damping."""
+    if card.name == "PARAM":
+        return text_field(card, 0).strip().upper() == "G" and real_field(card, 1) != 0
+    place = {"MAT1": 7, "MAT8": 16}.get(card.name)
+    return place is not None and real_field(card, place) != 0
 
 
 def _require_nodes(path: Path, bulk: Bulk) -> None:

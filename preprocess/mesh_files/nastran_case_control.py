@@ -1,6 +1,6 @@
 """Case control of Nastran files: the commands before BEGIN BULK that concern a body.
 
-Source: MSC Nastran, Quick Reference Guide, case control commands SET, MPC.
+Source: MSC Nastran, Quick Reference Guide, case control commands SET, MPC, K2GG.
 """
 
 from __future__ import annotations
@@ -30,6 +30,13 @@ def selected_equations(path: Path, lines: Iterable[str]) -> int:
         numbers = ", ".join(map(str, sorted(found)))
         raise InputError(f"{path}: the case control selects MPC = {numbers} in different subcases; keep one")
     return found.pop() if found else 0
+
+
+def selected_matrices(path: Path, lines: Iterable[str]) -> None:
+    """Raise InputError for matrices of the file that are added to those of the elements (K2GG, M2GG, B2GG, K42GG)."""
+    found = re.findall(r"^\s*([KMB]2(?:GG|PP)|K42GG)\s*=", _without_comments(lines), re.M | re.I)
+    if found:
+        raise InputError(f"{path}: {found[0].upper()} of the case control adds a matrix, which is not supported; remove it")
 
 
 def _without_comments(lines: Iterable[str]) -> str:

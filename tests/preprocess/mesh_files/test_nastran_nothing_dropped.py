@@ -90,6 +90,20 @@ def test_only_the_equations_that_the_case_control_selects_are_applied(tmp_path):
     assert [fe.constraints.dependent.size for fe in chosen] == [1, 1, 2]
 
 
+@pytest.mark.parametrize("name", ["K2GG", "m2gg", "B2GG", "K42GG"])
+def test_matrices_that_the_case_control_adds_are_refused(tmp_path, name):
+    matrix = "DMIG,KX,0,6,1,0\nDMIG,KX,1,1,,1,1,1000.\n"
+    assert read(tmp_path, SHEET + matrix, f"$ {name} = KX\n").mass > 0.0
+    with pytest.raises(InputError, match=f"{name.upper()} of the case control adds a matrix, which is not supported; remove it"):
+        read(tmp_path, SHEET + matrix, f"  {name} = KX\n")
+
+
+def test_structural_damping_is_noted(tmp_path):
+    deck = SHEET.replace("7.85-9\n", "7.85-9,,,0.02\n") + "PARAM,G,0.03\nPARAM,K6ROT,1.\n"
+    with pytest.warns(pp.PreprocessWarning, match=r"2 structural damping \(GE, PARAM,G\) omitted: damping of the modes is an"):
+        read(tmp_path, deck)
+
+
 @pytest.mark.parametrize(("components", "count"), [("123", 3), ("12346", 5), ("123456", 6)])
 def test_components_of_the_centre_of_an_average(tmp_path, components, count):
     """REFC on a node of a beam: the other components are those of the beam."""
