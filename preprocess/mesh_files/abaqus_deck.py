@@ -27,6 +27,7 @@ NOTED = {
     "PLASTIC": LINEAR, "CREEP": LINEAR, "CYCLIC HARDENING": LINEAR, "VISCOELASTIC": LINEAR,
     "CONTACT PAIR": CONTACT, "GAP": CONTACT, "CLEARANCE": CONTACT,
     "DAMPING": "damping of the modes is an option of reduce",
+    "INITIAL CONDITIONS, TYPE=STRESS": "a stress before any motion is the option prestress of reduce",
     "PRE-TENSION SECTION": "the part is whole there, without pre-tension",
 }  # fmt: skip
 ANALYSIS = (
@@ -65,8 +66,9 @@ class Deck:
         self.ended = self.ended or keyword == "STEP"
         if self.ended:
             return
-        if keyword in NOTED:
-            self.notes[f"*{keyword}", NOTED[keyword]] += 1
+        own = f"{keyword}, TYPE={options.get('TYPE', '').upper()}"
+        if found := next((each for each in (keyword, own) if each in NOTED), ""):
+            self.notes[f"*{found}", NOTED[found]] += 1
         elif keyword in Sections.KEYWORDS:
             self.sections.add(keyword, options, line, rows, self.part)
         elif keyword in Materials.KEYWORDS:

@@ -7,15 +7,17 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.errors import InputError
+
 Array = NDArray[np.float64]
 Terms = list[tuple[int, int, float]]
 TINY = 1e-12
 
 
 def turned(terms: Terms, axes: Mapping[int, Array]) -> Terms:
-    """Terms in mesh axes, those of one degree of freedom added; the largest first if the first vanishes.
+    """Terms in mesh axes, those of one degree of freedom added; the largest of the first node first, or of all if it has none.
 
-    axes: rows (3, 3) of the axes of nodes that have others.
+    axes: rows (3, 3) of the axes of nodes that have others.  Raises InputError where nothing is left.
     """
     total: dict[tuple[int, int], float] = {}
     for node, component, factor in terms:
@@ -24,6 +26,11 @@ def turned(terms: Terms, axes: Mapping[int, Array]) -> Terms:
         for k, part in enumerate(parts):
             if abs(part) > TINY * abs(factor):
                 total[node, first + k + 1] = total.get((node, first + k + 1), 0.0) + float(part)
-    head = max((key for key in total if key[0] == terms[0][0]), key=lambda key: abs(total[key]))
+    size = max(abs(factor) for _, _, factor in terms)
+    total = {key: factor for key, factor in total.items() if abs(factor) > TINY * size}
+    if not total:
+        node, component, _ = terms[0]
+        raise InputError(f"equation that begins with component {component} of node {node}: its factors vanish; remove it")
+    head = max([key for key in total if key[0] == terms[0][0]] or total, key=lambda key: abs(total[key]))
     rest = [key for key in total if key != head]
     return [(*key, total[key]) for key in (head, *rest)]

@@ -240,9 +240,23 @@ def test_a_nonlinear_spring_has_its_slope_at_rest(tmp_path, rows, found):
         assert read(tmp_path, coil).declared.connections["spring 9"]["stiffness"] == pytest.approx(1e3 * found)
 
 
-def test_damping_of_a_material_is_noted(tmp_path):
+def test_damping_and_initial_stress_are_noted(tmp_path):
     with pytest.warns(pp.PreprocessWarning, match=r"1 \*DAMPING omitted; damping of the modes is an option of reduce"):
         read(tmp_path, SHEET + "*DAMPING, ALPHA=2.\n")
+    with pytest.warns(pp.PreprocessWarning, match=r"1 \*INITIAL CONDITIONS, TYPE=STRESS omitted; .* the option prestress"):
+        read(tmp_path, SHEET + "*INITIAL CONDITIONS, TYPE=TEMPERATURE\n1, 20.\n*Initial Conditions, type=Stress\nflap, 9.\n")
+
+
+@pytest.mark.parametrize("terms", ["2, 1, 0., 3, 1, 0.", "2, 1, 1., 2, 1, -1."])
+def test_equations_that_say_nothing_are_refused(tmp_path, terms):
+    with pytest.raises(InputError, match="equation that begins with component 1 of node 2: its factors vanish; remove it"):
+        read(tmp_path, SHEET + f"*EQUATION\n2\n{terms}\n")
+
+
+def test_the_first_factor_of_an_equation_may_vanish(tmp_path):
+    """Another degree of freedom is the dependent one."""
+    text = SHEET + "*EQUATION\n3\n2, 1, 0., 3, 1, 1., 4, 1, -1.\n"
+    assert read(tmp_path, text).declared.connections["equation 1"]["terms"] == [(3, 1, 1.0), (4, 1, -1.0)]
 
 
 def test_a_lamina_is_an_orthotropic_sheet(tmp_path):
