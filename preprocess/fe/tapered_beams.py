@@ -57,4 +57,5 @@ class TaperedBeams(StraightBeams):
 
     def _local_stiffness(self) -> Array:
         apart = np.concatenate([-np.swapaxes(self._lever(1.0), 1, 2), self._lever(0.0)], axis=2)
-        return np.swapaxes(apart, 1, 2) @ self._end_forces
+        back = np.kron(np.eye(2), self._to_shear_centre)
+        return np.asarray(back.T @ (np.swapaxes(apart, 1, 2) @ self._end_forces) @ back)

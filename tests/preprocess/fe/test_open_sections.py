@@ -137,6 +137,9 @@ def test_a_general_section_has_a_shear_centre_too(section):
     found = pp.assemble(straight(3), STEEL, sections=general)
     for mine, its in ((found.K, wanted.K), (found.M, wanted.M)):
         assert abs(mine - its).max() < 1e-12 * abs(its).max()
+    tapered = pp.assemble(straight(3), STEEL, sections=replace(general, end={"Iy": data.Iy}))  # to the same section
+    assert abs(tapered.K - found.K).max() < 1e-9 * abs(found.K).max()
+    assert abs(tapered.M - found.M).max() < 1e-9 * abs(found.M).max()
     for options, message in (
         ({"shear_centre": (1.0, 2.0, 3.0)}, "shear_centre: .*; give y and z in m"),
         ({"end": {"shear_centre": (0.0, 0.0)}}, "end: shear_centre is one for the whole beam"),
