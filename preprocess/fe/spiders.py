@@ -40,6 +40,7 @@ class Spider(Connection):
     that has only this node.  position (3,): of a new centre [m], by default the mean of the nodes; it is the node set with the
     connection's name.
     components: of the nodes that are connected, "1" to "3" translations x y z, "4" to "6" rotations (of nodes that have one).
+    axes: those along which the components of a node are, rows (n, 10) of its number and three directions; by default mesh axes.
     """
 
     where: str | Region
@@ -47,6 +48,7 @@ class Spider(Connection):
     reference: str | int | None = None
     position: ArrayLike | None = None
     components: str = ALL
+    axes: ArrayLike | None = None
 
     def __post_init__(self) -> None:
         _check_components(self.components, "components")
@@ -76,13 +78,20 @@ class Spider(Connection):
             raise InputError("has no node besides its centre; connect at least one")
         return centre, feet
 
+    def _axes(self, nodes: Nodes) -> dict[int, FloatArray]:
+        """Directions as rows (3, 3) by the row of the node. Raises InputError."""
+        if self.axes is None:
+            return {}
+        rows = floats(self.axes, "connection: axes")
+        if rows.ndim != 2 or rows.shape[1:] != (10,):
+            raise InputError(f"axes: {shown(self.axes)}; give rows of a node's number and three directions")
+        return {row_of(nodes, int(row[0]), "axes"): np.asarray(rotation_of(row[1:].reshape(3, 3).T)).T for row in rows}
+
 
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class RigidSpider(Spider):
     """Nodes that follow a centre as a rigid body (RBE2, ``*KINEMATIC``); it stiffens the part.
-
-    axes: those along which the components of a node are, rows (n, 10) of its number and three directions; by default mesh axes.
 
     Examples
     --------
@@ -93,8 +102,6 @@ class RigidSpider(Spider):
     >>> bar.frames["tip"].x.round(6)[0].item()  # the centre, 0.1 m in front of the bar
     0.5
     """
-
-    axes: ArrayLike | None = None
 
     kind = "rigid-spider"
 
@@ -109,15 +116,6 @@ class RigidSpider(Spider):
             whole = spread(motion, nodes.freedoms.six(np.array([centre]))[0], nodes.freedoms.size)
             return Dependence(name, np.concatenate([own, dofs]), sp.csr_matrix(sp.vstack([whole, parts])))
         return Dependence(name, own, spread(motion, nodes.freedoms.six(np.array([centre]))[0], nodes.freedoms.size))
-
-    def _axes(self, nodes: Nodes) -> dict[int, FloatArray]:
-        """Directions as rows (3, 3) by the row of the node. Raises InputError."""
-        if self.axes is None:
-            return {}
-        rows = floats(self.axes, "connection: axes")
-        if rows.ndim != 2 or rows.shape[1:] != (10,):
-            raise InputError(f"axes: {shown(self.axes)}; give rows of a node's number and three directions")
-        return {row_of(nodes, int(row[0]), "axes"): np.asarray(rotation_of(row[1:].reshape(3, 3).T)).T for row in rows}
 
     def arms(self, name: str, nodes: Nodes) -> Arms:
         centre, feet = self._feet(name, nodes)
@@ -172,7 +170,7 @@ class AveragingSpider(Spider):
 
     def _average(self, nodes: Nodes, centre: int, feet: IntArray) -> sp.csr_matrix:
         """G (6, size)."""
-        own, motion = _feet_motion(nodes, centre, feet, self.components)
+        own, E, motion = self._rows(nodes, centre, feet)
         weight = self._dof_weights(nodes, centre, feet, own)
         size = max(float(np.linalg.norm(nodes.positions[feet] - nodes.positions[centre], axis=1).mean()), 1e-300)
         scaled = motion / np.array([1.0, 1.0, 1.0, size, size, size])
@@ -181,7 +179,25 @@ class AveragingSpider(Spider):
         if not values[0] > 1e-12 * values[-1]:
             raise InputError(f"its {len(feet)} nodes do not define all motions of the centre; use nodes that are not collinear")
         fit = np.asarray(np.linalg.solve((motion.T * weight) @ motion, motion.T * weight), dtype=float)
-        return spread(fit, own, nodes.freedoms.size)
+        return sp.csr_matrix(sp.csr_matrix(fit) @ E)
+
+    def _rows(self, nodes: Nodes, centre: int, feet: IntArray) -> tuple[IntArray, sp.csr_matrix, FloatArray]:
+        """Connected components: a degree of freedom (m,) of the block of each, the components E (m, size) of u, and their motion
+        (m, 6) with the centre."""
+        turned = self._axes(nodes)
+        own, motion = _feet_motion(nodes, centre, np.array([k for k in feet if k not in turned], dtype=np.int64), self.components)
+        size = nodes.freedoms.size
+        dofs, parts, motions = [own], [sp.csr_matrix((np.ones(len(own)), (np.arange(len(own)), own)), (len(own), size))], [motion]
+        for foot in (k for k in feet if k in turned):
+            rigid, blocks = _rigid_of(nodes, centre, foot), [3 * foot + np.arange(3)]
+            if nodes.freedoms.rotates(np.array([foot]))[0]:
+                blocks.append(nodes.freedoms.six(np.array([foot]))[0, 3:])
+            for first, block in zip((0, 3), blocks):
+                e = turned[foot][[int(c) - 1 - first for c in sorted(set(self.components)) if first < int(c) <= first + 3]]
+                dofs.append(block[:1].repeat(len(e)))
+                parts.append(spread(e, block, size))
+                motions.append(e @ rigid[first : first + 3])
+        return np.concatenate(dofs), sp.csr_matrix(sp.vstack(parts)), np.vstack(motions)
 
     def _dof_weights(self, nodes: Nodes, centre: int, feet: IntArray, own: IntArray) -> FloatArray:
         """Weight of each connected degree of freedom."""
@@ -207,6 +223,11 @@ def _feet_motion(nodes: Nodes, centre: int, feet: IntArray, components: str) -> 
     return np.concatenate(dofs), np.vstack(motion)
 
 
+def _rigid_of(nodes: Nodes, centre: int, foot: int) -> FloatArray:
+    """Translation and rotation (6, 6) of a foot that moves rigidly with the centre."""
+    return np.vstack([rigid_motion((nodes.positions[foot] - nodes.positions[centre])[None])[0], np.eye(6)[3:]])
+
+
 def _spread_along(nodes: Nodes, centre: int, foot: int, components: str, axes: FloatArray) -> tuple[IntArray, sp.csr_matrix]:
     """Dependent degrees of freedom of a foot that follows the centre along some of its axes, and their factors (m, size).
 
@@ -215,8 +236,7 @@ def _spread_along(nodes: Nodes, centre: int, foot: int, components: str, axes: F
     own = nodes.freedoms.six(np.array([foot, centre])) if nodes.freedoms.rotates(np.array([foot]))[0] else None
     centre_dofs = nodes.freedoms.six(np.array([centre]))[0]
     foot_dofs = own[0] if own is not None else 3 * foot + np.arange(3)
-    r = nodes.positions[foot] - nodes.positions[centre]
-    rigid = np.vstack([rigid_motion(r[None])[0], np.eye(6)[3:]])
+    rigid = _rigid_of(nodes, centre, foot)
     dofs, parts = list[int](), list[sp.csr_matrix]()
     for first in (0, 3) if own is not None else (0,):
         chosen = [axes[int(c) - 1 - first] for c in sorted(set(components)) if first < int(c) <= first + 3]

@@ -223,19 +223,19 @@ class Structures:
         )
 
     def _spider(self, given: Item) -> Iterator[tuple[str, Item]]:
-        """A spider; single components of nodes with other displacement axes are equations."""
+        """A spider; single components of nodes are along their displacement axes."""
         name, card, own = given["where"], given["card"], given["components"]
         frames = {node: self.frames.displacements(node, card) for node in (*given["nodes"], given["centre"])}
         plain = {key: value for key, value in given.items() if key not in ("nodes", "centre", "card")}
         others = {node for node, axes in frames.items() if axes is not None}
         follows = given.get("follows", "")
-        if (_whole(own) and _whole(follows)) or not others & {*given["nodes"], *([given["centre"]] if follows else [])}:
-            yield name, plain
-        elif given["kind"] != "rigid-spider":
+        if given["kind"] != "rigid-spider" and given["centre"] in others and not _whole(follows):
             raise InputError(
-                f"{card.line}: {name}: components {own} and {follows} of grids with a displacement system (CD) are not supported;"
+                f"{card.line}: {name}: components {follows} of a centre with a displacement system (CD) are not supported;"
                 " give 123 or 123456"
             )
+        if _whole(own) or not others & {*given["nodes"]}:
+            yield name, plain
         else:
             rows = [
                 [node, *axes.T.ravel().tolist()] for node, axes in frames.items() if axes is not None and node != given["centre"]

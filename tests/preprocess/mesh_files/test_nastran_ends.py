@@ -186,12 +186,29 @@ def test_a_spring_along_its_line_in_displacement_axes(tmp_path):
         read(tmp_path, grids({1: 7}) + system + bars + "CELAS2,9,500.,1,3,2,3\n")
 
 
-def test_averages_of_single_components_in_displacement_axes_are_refused(tmp_path):
-    deck = grids({2: 5}) + TURNED + "CBAR,1,8,1,2,0.,0.,1.,BGG\n" + RING.replace("0.,0.,1.", "0.,0.,1.,BGG") + SECTION
-    deck += "GRID,7,,50.,40.,60.\nRBE3,31,,7,123456,1.,{},2,3\n,4\n"
-    assert pp.assemble(read(tmp_path, deck.format(123))).constraints.dependent.size == 6
-    with pytest.raises(InputError, match="RBE3 31: components 12 and 123456 of grids with a displacement system"):
-        read(tmp_path, deck.format(12))
+@pytest.mark.parametrize("components", ["12", "13", "1346", "246", "123", "123456"])
+def test_averages_of_single_components_in_displacement_axes(tmp_path, components):
+    """The motion of the centre is that of the least weighted squares of the chosen components, along the axes of each foot."""
+    bars = "CBAR,1,8,1,2,0.,0.,1.,BGG\n" + RING.replace("0.,0.,1.", "0.,0.,1.,BGG") + "GRID,7,,50.,40.,60.\n"
+    deck = grids({2: 5, 3: 6}) + TURNED + bars + SECTION + f"RBE3,31,,7,123456,2.,{components},2,1\n,3.,{components},3,4\n"
+    fe = pp.assemble(read(tmp_path, deck))
+    six = fe.freedoms.six(np.argsort(fe.node_ids))
+    u = fe.constraints.motion(np.random.default_rng(1).uniform(-1, 1, (fe.freedoms.size, 2)))
+    arms = {node: 1e-3 * (np.array(GRIDS[node]) - [50, 40, 60]) for node in GRIDS}
+    size = np.mean([np.linalg.norm(arm) for arm in arms.values()])
+    pull = np.zeros((6, 2))
+    for node, axes, weight in ((1, np.eye(3), 2), (2, axes_of(5, 2), 2), (3, axes_of(6, 3), 3), (4, np.eye(3), 3)):
+        x, y, z = arms[node]
+        rigid = np.block([[np.eye(3), np.array([[0, z, -y], [-z, 0, x], [y, -x, 0]])], [np.zeros((3, 3)), np.eye(3)]])
+        for c in map(int, components):
+            row = np.zeros(6)
+            row[3 * (c > 3) :][:3] = axes[:, (c - 1) % 3]
+            pull += weight * (size**2 if c > 3 else 1) * np.outer(row @ rigid, row @ (u[six[node - 1]] - rigid @ u[six[4]]))
+    np.testing.assert_allclose(pull, 0.0, atol=1e-12)
+    R = fe.rigid_motion(np.zeros(3))
+    np.testing.assert_allclose(fe.constraints.motion(R), R, atol=1e-9)
+    with pytest.raises(InputError, match="RBE3 31: components 12 of a centre with a displacement system"):
+        read(tmp_path, deck.replace("GRID,7,,50.,40.,60.", "GRID,7,,50.,40.,60.,5").replace("7,123456", "7,12"))
 
 
 def test_a_rigid_bar_is_a_spider(tmp_path):
