@@ -15,12 +15,12 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from flexmbs.flexible_body.free_body import skew
 from preprocess.fe.connections import Connected
 from preprocess.fe.constraints import Dependence
+from preprocess.fe.mass_points import spread
 from preprocess.fe.structure import Structure
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh.divide import CUT
@@ -53,7 +53,9 @@ def rotations_of_pinned_nodes(parts: Sequence[Structure], joints: Connected) -> 
     ends = np.setdiff1d(np.concatenate([each.connectivity.ravel() for each in pinned]), cuts)
     ends = ends[~np.isin(freedoms.six(ends)[:, 3:], touched).any(axis=1)]
     turns = freedoms.six(ends)[:, 3:]
-    held = np.array([joints.stiffness[rows][:, rows].toarray() for rows in turns]).reshape(-1, 3, 3)
+    held = np.zeros((len(ends), 3, 3))
+    if joints.stiffness.nnz:
+        held[:] = [joints.stiffness[rows][:, rows].toarray() for rows in turns]
     scale = np.zeros(len(ends))
     for part in parts:
         _add(part, ends, held)
@@ -108,22 +110,21 @@ def _lines(node: int, parts: Sequence[Structure]) -> Iterator[Line]:
 def _rows(node: int, directions: Array, lines: Sequence[Line], joints: Connected) -> Iterator[Dependence]:
     """n·θ = n·ω for directions (k, 3)."""
     freedoms = joints.nodes.freedoms
-    A, B = np.zeros((3, 3)), sp.lil_matrix((3, freedoms.size))
+    A, here, columns, factors = np.zeros((3, 3)), 3 * node + np.arange(3), list[Indices](), list[Array]()
     for other, x, length in lines:
         A += np.eye(3) - np.outer(x, x)
-        cross = skew(x) / length
-        B[:, 3 * other : 3 * other + 3] += cross
-        B[:, 3 * node : 3 * node + 3] -= cross
+        columns += [3 * other + np.arange(3), here]
+        factors += [skew(x) / length, -skew(x) / length]
     values, axes = np.linalg.eigh(A)
     if values[0] < IN_LINE * values[-1]:
         axis = np.outer(axes[:, 0], axes[:, 0])
-        turning = [each.other for each in lines if freedoms.rotates(np.array([each.other]))[0]]
         A += axis
-        for other in turning:
-            B[:, freedoms.six(np.array([other]))[0, 3:]] += axis / len(turning)
-    omega = sp.csr_matrix(np.linalg.inv(A) @ B.tocsr())
-    turn = freedoms.six(np.array([node]))[0, 3:]
+        turning = [each.other for each in lines if freedoms.rotates(np.array([each.other]))[0]]
+        columns += [freedoms.six(np.array([other]))[0, 3:] for other in turning]
+        factors += [axis / len(turning)] * len(turning)
+    omega, turn = np.linalg.solve(A, np.hstack(factors)), freedoms.six(np.array([node]))[0, 3:]
     for k, n in pivoted(directions):
-        own = sp.csr_matrix((n, (np.zeros(3, int), turn)), shape=(1, freedoms.size)).tolil()
-        own[0, turn[k]] = 0.0
-        yield Dependence(str(joints.nodes.ids[node]), turn[k : k + 1], sp.csr_matrix(n @ omega) - own.tocsr())
+        own = np.where(np.arange(3) == k, 0.0, n)
+        row = spread(np.concatenate([n @ omega, -own])[None], np.concatenate([*columns, turn]), freedoms.size)
+        row.eliminate_zeros()
+        yield Dependence(str(joints.nodes.ids[node]), turn[k : k + 1], row)
