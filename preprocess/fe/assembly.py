@@ -145,7 +145,7 @@ def layout_of(
     nodes = Nodes(mesh.nodes, mesh.node_ids, mesh.node_sets, Freedoms(len(mesh.nodes), turning), mesh.faces)
     joints = connected(nodes, connections)
     R = joints.nodes.freedoms.rigid_motion(joints.nodes.positions - mesh.nodes.mean(axis=0))
-    pinned = rotations_of_pinned_nodes(structures(mesh, material, sections, joints.nodes.freedoms), joints)
+    pinned = rotations_of_pinned_nodes(mesh, structures(mesh, material, sections, joints.nodes.freedoms), joints)
     return Layout(material, sections, formulation, joints, constraints_of([*joints.rows, *pinned], R, held=held), lumped, held)
 
 

@@ -1,18 +1,17 @@
 """Nodes whose rotation no beam holds, because the ends there are released.
 
 Where every beam at a node is pinned, its rotation has no stiffness about some directions n, and carries no moment about them. It
-then follows the lines from the node to the other ends of its beams, which turn as well as translations of nodes can say:
+then follows the lines from the node to the others of its elements:
 
-    n·θ = n·ω,    Σ_k |(1 − x_k x_kᵀ) ω − x_k × (u_k − u)/L_k|² minimal,    x_k along the beam k
+    n·θ = n·ω,    Σ_k |(1 − x_k x_kᵀ) ω − x_k × (u_k − u)/L_k|² minimal,    x_k towards the node k at the distance L_k
 
-with the mean rotation of the other ends about the axis of beams that are all in one line. Rigid motions satisfy it.
+with the mean rotation of these nodes about the axis of lines that have one direction. Rigid motions satisfy it.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,24 +23,17 @@ from preprocess.fe.mass_points import spread
 from preprocess.fe.structure import Structure
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh.divide import CUT
+from preprocess.mesh.mesh import Mesh
 from preprocess.mesh.rigid_motion import pivoted
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 FREE = 1e-9  # stiffness, of that without releases, that is none
-IN_LINE = 1e-6  # squared sine of the angle between beams of one line
+IN_LINE = 1e-6  # squared sine of the angle between lines of one direction
 SHOWN = 5
 
 
-class Line(NamedTuple):
-    """The other end of a beam at a node, its direction, and its length."""
-
-    other: int
-    along: Array
-    length: float
-
-
-def rotations_of_pinned_nodes(parts: Sequence[Structure], joints: Connected) -> list[Dependence]:
+def rotations_of_pinned_nodes(mesh: Mesh, parts: Sequence[Structure], joints: Connected) -> list[Dependence]:
     """Rows for the rotations that no beam holds; a warning names their nodes. Those of nodes at cuts and of other connections are
     free."""
     pinned = [each for each in parts if each.releases]
@@ -63,11 +55,13 @@ def rotations_of_pinned_nodes(parts: Sequence[Structure], joints: Connected) -> 
             joined = np.zeros_like(held)
             _add(part.joined(), ends, joined)
             scale = np.maximum(scale, np.trace(joined, axis1=1, axis2=2))
-    found = list[Dependence]()
+    free = dict[int, Array]()
     for node, K in zip(ends, held / scale[:, None, None]):
         values, directions = np.linalg.eigh(K)
         if values[0] < FREE:
-            found += _rows(int(node), directions.T[values < FREE], list(_lines(int(node), parts)), joints)
+            free[int(node)] = directions.T[values < FREE]
+    neighbours = _neighbours(mesh, np.array(list(free), dtype=np.int64))
+    found = [row for node, directions in free.items() for row in _rows(node, directions, neighbours[node], joints)]
     if found:
         names = sorted({int(row.name) for row in found})
         some = ", ".join(map(str, names[:SHOWN])) + (", …" if len(names) > SHOWN else "")
@@ -95,23 +89,24 @@ def _add(part: Structure, ends: Indices, into: Array) -> None:
         np.add.at(into, np.searchsorted(ends, nodes[here]), K[here, turn, turn])
 
 
-def _lines(node: int, parts: Sequence[Structure]) -> Iterator[Line]:
-    """Beams at a node."""
-    for part in parts:
-        if part.kind not in ("line2", "line3"):
-            continue
-        for end in (0, 1):
-            for e in np.flatnonzero(part.connectivity[:, end] == node):
-                apart = part.x[e, 1 - end] - part.x[e, end]
-                length = float(np.linalg.norm(apart))
-                yield Line(int(part.connectivity[e, 1 - end]), apart / length, length)
+def _neighbours(mesh: Mesh, nodes: Indices) -> dict[int, Indices]:
+    """The other nodes of the elements of each of some nodes."""
+    found = {int(node): [np.zeros(0, np.int64)] for node in nodes}
+    for block in mesh.blocks.values():
+        for row in block.connectivity[np.isin(block.connectivity, nodes).any(axis=1)]:
+            for node in found.keys() & set(row.tolist()):
+                found[node].append(row)
+    return {node: np.setdiff1d(np.concatenate(rows), [node]) for node, rows in found.items()}
 
 
-def _rows(node: int, directions: Array, lines: Sequence[Line], joints: Connected) -> Iterator[Dependence]:
+def _rows(node: int, directions: Array, neighbours: Indices, joints: Connected) -> Iterator[Dependence]:
     """n·θ = n·ω for directions (k, 3)."""
-    freedoms = joints.nodes.freedoms
+    freedoms, places = joints.nodes.freedoms, joints.nodes.positions
     A, here, columns, factors = np.zeros((3, 3)), 3 * node + np.arange(3), list[Indices](), list[Array]()
-    for other, x, length in lines:
+    neighbours = neighbours[(places[neighbours] != places[node]).any(axis=1)]
+    for other in neighbours:
+        length = float(np.linalg.norm(places[other] - places[node]))
+        x = (places[other] - places[node]) / length
         A += np.eye(3) - np.outer(x, x)
         columns += [3 * other + np.arange(3), here]
         factors += [skew(x) / length, -skew(x) / length]
@@ -119,8 +114,8 @@ def _rows(node: int, directions: Array, lines: Sequence[Line], joints: Connected
     if values[0] < IN_LINE * values[-1]:
         axis = np.outer(axes[:, 0], axes[:, 0])
         A += axis
-        turning = [each.other for each in lines if freedoms.rotates(np.array([each.other]))[0]]
-        columns += [freedoms.six(np.array([other]))[0, 3:] for other in turning]
+        turning = neighbours[freedoms.rotates(neighbours)]
+        columns += list(freedoms.six(turning)[:, 3:])
         factors += [axis / len(turning)] * len(turning)
     omega, turn = np.linalg.solve(A, np.hstack(factors)), freedoms.six(np.array([node]))[0, 3:]
     for k, n in pivoted(directions):

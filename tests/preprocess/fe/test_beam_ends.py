@@ -198,6 +198,22 @@ def test_pinned_beams_are_a_truss(seed):
     np.testing.assert_allclose(found.constraints.T @ R, R, atol=1e-12)
 
 
+@pytest.mark.parametrize("pins", [("456", "56"), ("56", "456")])
+def test_a_strut_between_nodes_of_a_solid_is_a_truss(pins):
+    """These have no rotation of their own: that of the strut follows the nodes around its ends."""
+    box = pp.box_mesh((0.4, 0.1, 0.1), (8, 2, 2), "hex8")
+    rows = [int(np.abs(box.nodes - place).sum(axis=1).argmin()) for place in ((0.1, 0.05, 0.1), (0.3, 0.1, 0.0))]
+    solid = {"hex8": box.blocks["hex8"].connectivity}
+    bar = pp.RectangularSection(0.01, 0.01, orientation=UP, released=pins)
+    found = []
+    for kind, section in (("line2", bar), ("truss2", pp.TrussSection(1e-4))):
+        mesh = pp.Mesh.from_arrays(box.nodes, {**solid, kind: [rows]}, node_sets=dict(box.node_sets))
+        fe = pp.assemble(mesh, STEEL, sections=section)
+        found.append(pp.reduce(fe, interfaces={"root": pp.Rigid("x0")}, method=pp.CraigBampton(modes=4), reference="root"))
+    np.testing.assert_allclose(found[0].modes.frequency, found[1].modes.frequency, rtol=1e-4)
+    np.testing.assert_allclose(found[0].second_moment, found[1].second_moment, rtol=1e-4, atol=1e-6)
+
+
 def test_a_part_with_a_node_that_moves_freely_is_refused():
     """Two pinned beams in one plane leave their common node free across it: beams that hold the others do not."""
     x = [(0, 0, 0), (1, 0, 0), (2, 0, 0), (1, 1, 0)]
