@@ -10,6 +10,7 @@ Source: MSC Nastran, Quick Reference Guide, the entries named.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -91,9 +92,10 @@ class Structures:
             add(number, owner, placed, (section.get("orientation"), section.get("turn"), offset))
         for rod in self.rods:
             add(rod.number, rod.owner, self._section(rod.owner, "CROD, CTUBE", ("truss",)), None)
+        alone = self._turned_by_one()
         for card in self.beams:
             number, owner = integer_field(card, 0), self._owner(card)
-            released = _released(card)
+            released = _released(card, alone)
             ends = self._arms(card)
             section = self._section(owner, "CBAR, CBEAM", BEAMS)
             kept = add(number, owner, section | ({"released": released} if any(released) else {}), (released, ends is None))
@@ -158,6 +160,11 @@ class Structures:
             axes = self.frames.displacements(node, card)
             row[:] = row if axes is None else axes @ row
         return found
+
+    def _turned_by_one(self) -> set[int]:
+        """Grids whose rotation one bar alone acts on."""
+        count = Counter(node for card in self.beams for k, node in zip((8, 9), _grids(card)) if not set(_pins(card, k)) >= TURNS)
+        return {node for node, bars in count.items() if bars == 1} - self._turned_by_others()
 
     def _turned_by_others(self) -> set[int]:
         """Grids whose rotation shells, spiders, bushings, springs or masses act on."""
@@ -245,9 +252,7 @@ class Structures:
     def _twists(self) -> dict[str, Item]:
         """Torsion springs of rods between grids that something turns; of others whose ends are free to turn it has no effect."""
         rods = [rod for rod in self.rods if self._property(rod.owner).torsion]
-        held = self._turned_by_others() | {
-            node for card in self.beams for node in (integer_field(card, 2), integer_field(card, 3))
-        }
+        held = self._turned_by_others() | {node for card in self.beams for node in _grids(card)}
         groups: list[tuple[set[int], list[Rod]]] = []
         for rod in rods:
             touching = [each for each in groups if each[0] & {*rod.nodes}]
@@ -299,10 +304,21 @@ def _whole(components: str) -> bool:
     return all(len(set(components) & chosen) in (0, 3) for chosen in (set("123"), TURNS))
 
 
-def _released(card: Card) -> tuple[str, str]:
-    """Pin flags of both ends; where both let it turn about its axis, the first holds: it transmits no torque either way."""
-    first, second = _pins(card, 8), _pins(card, 9)
-    return (first.replace("4", ""), second) if "4" in first and "4" in second else (first, second)
+def _released(card: Card, alone: set[int]) -> tuple[str, str]:
+    """Pin flags of both ends. A bar that may turn about its axis at both ends transmits no torque either way: the first holds.
+    Nor does one that is hinged at a grid that it alone turns: that end may turn."""
+    flags = [_pins(card, k) for k in (8, 9)]
+    for end, node in enumerate(_grids(card)):
+        if node in alone and {"5", "6"} <= set(flags[end]) and "4" not in "".join(flags):
+            flags[end] = "4" + flags[end]
+    if all("4" in each for each in flags):
+        flags[0] = flags[0].replace("4", "")
+    return flags[0], flags[1]
+
+
+def _grids(card: Card) -> tuple[int, int]:
+    """Both grids of a bar."""
+    return integer_field(card, 2), integer_field(card, 3)
 
 
 def _pins(card: Card, index: int) -> str:

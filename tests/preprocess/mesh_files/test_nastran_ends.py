@@ -310,6 +310,20 @@ def test_bars_with_pins_are_trusses(tmp_path, pins):
     assert found.mass == pytest.approx(wanted.mass, rel=1e-12)
 
 
+@pytest.mark.filterwarnings(PINNED)
+@pytest.mark.parametrize("pins", ["56,56", "56,456", "456,456"])
+def test_a_hinged_bar_between_nodes_of_a_solid_transmits_no_torque(tmp_path, pins):
+    """Nor where its flags leave its twist: it turns with the nodes around its ends."""
+    corners = [(x, y, z) for z in (0, 50) for x, y in ((0, 0), (100, 0), (100, 50), (0, 50))]
+    brick = "".join(f"GRID,{k},,{float(x)},{float(y)},{float(z)}\n" for k, (x, y, z) in enumerate(corners, 1))
+    brick += "CHEXA,1,1,1,2,3,4,5,6\n,7,8\nPSOLID,1,1\n" + SECTION
+    bar = pp.assemble(read(tmp_path, brick + f"CBAR,2,8,1,7,0.,0.,1.\n,{pins}\n"))
+    rod = pp.assemble(read(tmp_path, brick + "CONROD,2,1,7,1,96.\n"))
+    K = bar.constraints.matrix(bar.K)[:24, :24].toarray()
+    assert len(bar.constraints.dependent) == 6
+    np.testing.assert_allclose(K, rod.K.toarray(), atol=1e-9 * abs(rod.K).max())
+
+
 def test_laminates_are_turned_from_their_first_side(tmp_path):
     """THETA of CQUAD4 and CTRIA3, blank for none, of elements along different sides."""
     carbon, plies = "MAT8,2,1.35+5,1.+4,.3,5.+3,5.+3,3.5+3,1.6-9\n", "PCOMP,7,,,,,,,\n,2,1.,20.,,2,2.,-50.\n"
