@@ -17,7 +17,7 @@ from flexmbs.algebra.blocks import DIAGONAL, SIZE, add_block
 from flexmbs.algebra.se3 import twist_to_parent, wrench_to_parent
 from flexmbs.algebra.small import ZERO3, add, cross, load3_at, load9_at, matmul, mul, neg, store3_at, tmul
 from flexmbs.dynamics.constraints import coupler_covector
-from flexmbs.dynamics.forces import add_slopes
+from flexmbs.dynamics.joint_forces import add_slopes
 from flexmbs.dynamics.frames import end_pose, frame_pose, keep_poses, modal_rows, pose_between, world_pose
 from flexmbs.dynamics.inertia import mass_matrix
 from flexmbs.dynamics.joints import relative_pose

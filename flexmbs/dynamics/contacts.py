@@ -206,7 +206,7 @@ def law_forces(system, work, slopes):
             forces, loss = work.power[POWER_FORCES], work.power[POWER_LOSS]
             law_force(system.contacts, work.contact, work.laws, work.power, k)
             if contacts.geometry_kernel[k] == OF_BOUND:
-                # the joint force of a stop adds its own power, in `flexmbs.dynamics.forces.joint_forces`
+                # the joint force of a stop adds its own power, in `flexmbs.dynamics.joint_forces`
                 work.power[POWER_FORCES] = forces
                 work.power[POWER_LOSS] = loss
                 continue

@@ -27,7 +27,8 @@ from flexmbs.dynamics.constraints import (
 )
 from flexmbs.dynamics.contacts import apply_contact_forces
 from flexmbs.dynamics.couplers import joint_rows
-from flexmbs.dynamics.forces import ALL, BY_PRIMARY, WITH_REACTIONS, apply_forces, apply_joint_forces
+from flexmbs.dynamics.forces import apply_forces
+from flexmbs.dynamics.joint_forces import ALL, BY_PRIMARY, WITH_REACTIONS, apply_joint_forces
 from flexmbs.dynamics.frames import modal_force, current_shapes
 from flexmbs.dynamics.inertia import inertia_force
 from flexmbs.dynamics.joint_loads import any_loaded, loads_settled, read_cuts, read_primary, runaway

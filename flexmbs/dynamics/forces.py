@@ -3,7 +3,7 @@
 A loop finds the motion, calls the law of the force (`flexmbs.dynamics.law_calls`), adds its result to the applied wrenches and to
 the powers and, when ``slopes`` is asked for, its stiffness and damping, which the iteration matrix uses:
 
-    joint coordinate   τ(t, β, η, z) to the generalized force, or the wrench C⁺ᵀ τ across a cut joint; several of them likewise,
+    joint coordinate   see `flexmbs.dynamics.joint_forces`,
     frame              F(t, r, A, v, ω) in world axes,
     line               tension F along u from a to b: −F u on b, F u on a;   K = k u uᵀ + (F/l) (1 − u uᵀ),  D = c u uᵀ,
     two frames         force e_x and moment n = T(ϑ)⁻ᵀ e_ϑ on b, conjugate to the displacement x and rotation vector ϑ of b in a.
@@ -16,316 +16,23 @@ import math
 
 from flexmbs._jit import called, part
 from flexmbs._jit.address import address_of, call, entry, memory_of
-from flexmbs.algebra.small import ZERO3, add, dot, load3_at, mul, scale, sub, tmul
+from flexmbs.algebra.small import ZERO3, add, dot, mul, scale, sub, tmul
 from flexmbs.algebra.so3 import log_so3, tangent_inverse_transposed
+from flexmbs.dynamics.force_laws import (
+    SLOPE_STEP,
+    give_readings,
+    give_states,
+    scalar_law,
+    scalar_slopes,
+    take_no_rates,
+    take_rates,
+)
 from flexmbs.dynamics.frames import apply_pair, apply_wrench, frame_twist, keep_poses
+from flexmbs.dynamics.joint_forces import apply_joint_forces
 from flexmbs.dynamics.joints import relative_pose, relative_twist
-from flexmbs.dynamics.joint_loads import loads_of_cut, loads_of_primary
 from flexmbs.dynamics.law_calls import call_law, given_values
 from flexmbs.system.callbacks import FRAME_ARGUMENTS
-from flexmbs.system.records import FRAME_FORCES, JOINT_FORCES, POWER_FORCES, POWER_LOSS, Equations
-
-SLOPE_STEP = 1e-6
-LOADED_ARGUMENTS = 7  # t, x, v and the loads of the joint, for functions that take them
-# joint forces: all by the loads that are there; those of cut joints by λ, without those loaded by the reactions of primary
-# joints; these alone
-ALL, WITH_REACTIONS, BY_PRIMARY = 0.0, 1.0, 2.0
-
-
-@part
-def scalar_law(system, work, rows, f, given):
-    """(force, its dissipative part) of force f of ``rows``, ``given`` (t, x, v): at coordinate x with rate v; its force states
-    are in the workspace, their rates stay there.
-    """
-    workspace = work.laws
-    for a in range(3):
-        workspace.x[a] = given[a]
-    given_values(rows.law, f, system.laws, workspace, work.io, LOADED_ARGUMENTS)
-    call_law(rows.law.kernel_index[f], rows.value[f], workspace, 2 + rows.law.n_states[f], 0.0)
-    return workspace.out[0], workspace.out[1]
-
-
-@part
-def scalar_slopes(system, work, rows, f, given, sign):
-    """``sign`` · (∂F/∂x, ∂F/∂v), given by the law itself (with its sign), or by central differences; ``given`` (t, x, v)."""
-    if rows.law.has_slopes[f] == 1:
-        call_law(rows.law.kernel_index[f], rows.value[f], work.laws, 2, 1.0)
-        return work.laws.out[0], work.laws.out[1]
-    t, x, v = given
-    h = SLOPE_STEP * (1.0 + abs(x))
-    hv = SLOPE_STEP * (1.0 + abs(v))
-    a, _ = scalar_law(system, work, rows, f, (t, x + h, v))
-    b, _ = scalar_law(system, work, rows, f, (t, x - h, v))
-    c, _ = scalar_law(system, work, rows, f, (t, x, v + hv))
-    d, _ = scalar_law(system, work, rows, f, (t, x, v - hv))
-    return sign * (a - b) / (2.0 * h), sign * (c - d) / (2.0 * hv)
-
-
-@part
-def give_states(law, f, z, x, n):
-    """x[n:] ← force states of force f"""
-    for i in range(law.n_states[f]):
-        x[n + i] = z[law.state[f] + i]
-
-
-@part
-def give_readings(rows, f, read, x, n):
-    """x[n:] ← constraint wrenches that force f reads, six numbers each. Returns where they end."""
-    for i in range(rows.n_readings[f]):
-        for a in range(6):
-            x[n + 6 * i + a] = read[rows.reading[f] + i, a]
-    return n + 6 * rows.n_readings[f]
-
-
-@part
-def take_rates(law, f, out, n, rate):
-    """Rates of the force states of force f ← out[n:], and zero of those that are held"""
-    for i in range(law.n_states[f]):
-        rate[law.state[f] + i] = out[n + i]
-    for i in range(law.n_states[f], law.n_states[f] + law.n_held[f]):
-        rate[law.state[f] + i] = 0.0
-
-
-@part
-def take_no_rates(law, f, rate):
-    """Force states of force f stand"""
-    for i in range(law.n_states[f]):
-        rate[law.state[f] + i] = 0.0
-
-
-@part
-def joint_force_value(system, work, f, given, z):
-    """(τ, dissipative part of τ) of joint force f, ``given`` (t, x, v); rates of its states into work.force_rate."""
-    rows = system.forces.joint
-    if rows.loaded[f] > 0:
-        for a in range(4):
-            work.laws.x[3 + a] = work.loads.joint[f, a]
-    give_states(rows.law, f, z, work.laws.x, 3)
-    tau, loss = scalar_law(system, work, rows, f, given)
-    take_rates(rows.law, f, work.laws.out, 2, work.force_rate)
-    return tau, loss
-
-
-@part
-def coordinate_at(system, work, at, here):
-    """(x, v) of the joint coordinate ``at``: body of a primary joint or −1, cut joint or −1, its velocity and position."""
-    i, k, c, p = at
-    if i >= 0:
-        return here.q[system.tree.q_at[i] + p], here.s[system.tree.s_at[i] + c]
-    return work.beta[system.cuts.beta_at[k] + p], work.cut.eta[k, c]
-
-
-@part
-def apply_at(system, work, at, here, tau):
-    """τ on the joint coordinate ``at``; across a cut joint the wrench C⁺ᵀ τ (theory, section 39)."""
-    i, k, c, _ = at
-    if i >= 0:
-        work.force[system.tree.s_at[i] + c] += tau
-    else:
-        force = scale(tau, load3_at(work.cut.inverse, k, 6 * c))
-        moment = scale(tau, load3_at(work.cut.inverse, k, 6 * c + 3))
-        apply_pair(work, work.cut.pair, k, here.q, force, moment)
-
-
-@part
-def couple_at(work, at, coupling, slopes):
-    """``slopes`` (−∂τ/∂β, −∂τ/∂η) of a force across a cut joint as C⁺ᵀ (…) C⁺ (6×6) on the relative twist of its frames."""
-    i, k, c, _ = at
-    if i >= 0:
-        return
-    kx, kv = slopes
-    row = 6 * c
-    for a in range(6):
-        for b in range(6):
-            h = work.cut.inverse[k, row + a] * work.cut.inverse[k, row + b]
-            work.slopes[coupling, a, b] = kx * h
-            work.slopes[coupling, 6 + a, b] = kv * h
-
-
-@part
-def joint_place(rows, f):
-    """Where joint force f acts"""
-    return rows.body[f], rows.cut[f], rows.v[f], rows.q[f]
-
-
-@part
-def joints_place(rows, f, a):
-    """Where force f on several coordinates acts on the one with number a"""
-    return rows.body[f, a], rows.cut[f, a], rows.v[f, a], rows.q[f, a]
-
-
-@entry
-def joint_forces_at(model, here, none, t, slopes, which):
-    """Generalized forces τ (N, N m) on joint coordinates; across a cut joint the wrench C⁺ᵀ τ (theory, section 39).
-
-    ``which``: `ALL`, `WITH_REACTIONS` or `BY_PRIMARY`, of which r takes the forces too: r ← r − τ.
-    """
-    system, work = model.system, model.work
-    rows = system.forces.joint
-    for f in range(rows.body.shape[0]):
-        by_primary = rows.loaded[f] > 0 and rows.body[f] >= 0
-        if which != ALL and by_primary != (which == BY_PRIMARY):
-            continue
-        a = system.tree.s_at[rows.body[f]] + rows.v[f]
-        before = work.force[a]
-        if which == BY_PRIMARY:
-            loads_of_primary(system, work, f)
-        elif which == WITH_REACTIONS and rows.loaded[f] > 0:
-            loads_of_cut(system, work, f, here.lam)
-        joint_force(system, work, t, here, f, slopes != 0.0)
-        if which == BY_PRIMARY:
-            here.r[a] -= work.force[a] - before
-    if which != BY_PRIMARY and system.forces.joints.n.shape[0] > 0:
-        joints_forces(system, work, t, here, slopes != 0.0)
-    return 0
-
-
-@entry
-def frame_forces_at(model, here, none, t, slopes, _b):
-    """Forces on frames, along lines between two, and of one frame relative to another (theory, section 39)."""
-    system, work, forces = model.system, model.work, model.system.forces
-    if forces.frame.coupling.shape[0] > 0:
-        frame_forces(system, work, t, here)
-    if forces.line.coupling.shape[0] > 0:
-        line_forces(system, work, t, here, slopes != 0.0)
-    if forces.pair.coupling.shape[0] > 0:
-        pair_forces(system, work, t, here, slopes != 0.0)
-    return 0
-
-
-@part
-def joint_force(system, work, t, here, f, slopes):
-    """Joint force f (theory, section 39). Slopes −∂τ/∂β and −∂τ/∂η by joint, of a cut joint see `couple_at`."""
-    rows = system.forces.joint
-    at = joint_place(rows, f)
-    x, v = coordinate_at(system, work, at, here)
-    given = (t, x, v)
-    tau, loss = joint_force_value(system, work, f, given, here.z)
-    work.power[POWER_FORCES] += (tau - loss) * v
-    work.power[POWER_LOSS] -= loss * v
-    apply_at(system, work, at, here, tau)
-    if slopes:
-        kx, kv = scalar_slopes(system, work, rows, f, given, -1.0)
-        work.joint_slope[f, 0] = kx
-        work.joint_slope[f, 1] = kv
-        couple_at(work, at, rows.coupling[f], (kx, kv))
-
-
-@part
-def transmitted_motion(system, work, f, here):
-    """(x, v) of the combination Σ aᵢ βᵢ on which force f acts"""
-    rows = system.forces.joints
-    x = 0.0
-    v = 0.0
-    for a in range(rows.n[f]):
-        own_x, own_v = coordinate_at(system, work, joints_place(rows, f, a), here)
-        x += rows.factor[f, a] * own_x
-        v += rows.factor[f, a] * own_v
-    return x, v
-
-
-@part
-def joints_law(system, work, f, here, t):
-    """τ (n) of force f on n coordinates into work.joints_force, rates of its force states into work.force_rate. Returns its power
-    (W), elastic and dissipated."""
-    rows, workspace = system.forces.joints, work.laws
-    n = rows.n[f]
-    if rows.combined[f] == 1:
-        x, v = transmitted_motion(system, work, f, here)
-        give_states(rows.law, f, here.z, workspace.x, 3)
-        tau, loss = scalar_law(system, work, rows, f, (t, x, v))
-        take_rates(rows.law, f, workspace.out, 2, work.force_rate)
-        for a in range(n):
-            work.joints_force[f, a] = rows.factor[f, a] * tau
-        return (tau - loss) * v, -loss * v
-    workspace.x[0] = t
-    for a in range(n):
-        x, v = coordinate_at(system, work, joints_place(rows, f, a), here)
-        workspace.x[1 + a] = x
-        workspace.x[1 + n + a] = v
-    give_states(rows.law, f, here.z, workspace.x, 1 + 2 * n)
-    joints_value(system, work, f, n)
-    take_rates(rows.law, f, workspace.out, 2 * n, work.force_rate)
-    power = 0.0
-    lost = 0.0
-    for a in range(n):
-        tau, loss, v = workspace.out[a], workspace.out[n + a], workspace.x[1 + n + a]
-        work.joints_force[f, a] = tau
-        power += (tau - loss) * v
-        lost -= loss * v
-    return power, lost
-
-
-@part
-def joints_value(system, work, f, n):
-    """out of the law of force f for the arguments in work.laws.x"""
-    rows, workspace = system.forces.joints, work.laws
-    given_values(rows.law, f, system.laws, workspace, work.io, 1 + 2 * n)
-    call_law(rows.law.kernel_index[f], rows.value[f], workspace, 2 * n + rows.law.n_states[f], 0.0)
-
-
-@called
-def joints_forces(system, work, t, here, slopes):
-    """Generalized forces (N, N m) on several joint coordinates, τᵢ(t, β, η, z) of all of them or aᵢ τ(t, Σ aⱼ βⱼ, Σ aⱼ ηⱼ, z)
-    (theory, section 39)."""
-    rows = system.forces.joints
-    for f in range(rows.n.shape[0]):
-        power, lost = joints_law(system, work, f, here, t)
-        work.power[POWER_FORCES] += power
-        work.power[POWER_LOSS] += lost
-        if slopes:
-            joints_slopes(system, work, f, here, t)
-        for a in range(rows.n[f]):
-            apply_at(system, work, joints_place(rows, f, a), here, work.joints_force[f, a])
-
-
-@part
-def joints_slopes(system, work, f, here, t):
-    """−∂τᵢ/∂βᵢ and −∂τᵢ/∂ηᵢ of force f on several coordinates, from the law itself or by central differences."""
-    rows, workspace, slope = system.forces.joints, work.laws, work.joints_slope
-    n = rows.n[f]
-    if rows.combined[f] == 1:
-        x, v = transmitted_motion(system, work, f, here)
-        kx, kv = scalar_slopes(system, work, rows, f, (t, x, v), -1.0)
-        for a in range(n):
-            square = rows.factor[f, a] * rows.factor[f, a]
-            slope[f, a, 0] = square * kx
-            slope[f, a, 1] = square * kv
-    elif rows.law.has_slopes[f] == 1:
-        call_law(rows.law.kernel_index[f], rows.value[f], workspace, 2 * n, 1.0)
-        for a in range(n):
-            slope[f, a, 0] = workspace.out[a]
-            slope[f, a, 1] = workspace.out[n + a]
-    else:
-        for c in range(2 * n):
-            a, of_rate = c % n, c // n
-            x = workspace.x[1 + c]
-            h = SLOPE_STEP * (1.0 + abs(x))
-            workspace.x[1 + c] = x + h
-            joints_value(system, work, f, n)
-            above = workspace.out[a]
-            workspace.x[1 + c] = x - h
-            joints_value(system, work, f, n)
-            slope[f, a, of_rate] = (workspace.out[a] - above) / (2.0 * h)
-            workspace.x[1 + c] = x
-    for a in range(n):
-        couple_at(work, joints_place(rows, f, a), rows.coupling[f, a], (slope[f, a, 0], slope[f, a, 1]))
-
-
-@part
-def add_slopes(system, work, damping, row, diagonal):
-    """Row ``row`` of ``diagonal`` (…, ns) += −∂τ/∂β − damping · ∂τ/∂η of forces on the coordinates of primary joints, where that
-    is positive: pivots have to stay positive, and Newton's method does without the rest."""
-    joint, joints, at = system.forces.joint, system.forces.joints, system.tree.s_at
-    for f in range(joint.body.shape[0]):
-        if joint.body[f] >= 0:
-            slope = work.joint_slope[f, 0] + damping * work.joint_slope[f, 1]
-            diagonal[row, at[joint.body[f]] + joint.v[f]] += max(slope, 0.0)
-    for f in range(joints.n.shape[0]):
-        for a in range(joints.n[f]):
-            if joints.body[f, a] >= 0:
-                slope = work.joints_slope[f, a, 0] + damping * work.joints_slope[f, a, 1]
-                diagonal[row, at[joints.body[f, a]] + joints.v[f, a]] += max(slope, 0.0)
+from flexmbs.system.records import FRAME_FORCES, POWER_FORCES, POWER_LOSS, Equations
 
 
 @called
@@ -479,6 +186,19 @@ def pair_differences(rows, f, workspace, columns):
             workspace.out[36 * (c // 6) + 6 * a + c % 6] = columns[c, a]
 
 
+@entry
+def frame_forces_at(model, here, none, t, slopes, _b):
+    """Forces on frames, along lines between two, and of one frame relative to another (theory, section 39)."""
+    system, work, forces = model.system, model.work, model.system.forces
+    if forces.frame.coupling.shape[0] > 0:
+        frame_forces(system, work, t, here)
+    if forces.line.coupling.shape[0] > 0:
+        line_forces(system, work, t, here, slopes != 0.0)
+    if forces.pair.coupling.shape[0] > 0:
+        pair_forces(system, work, t, here, slopes != 0.0)
+    return 0
+
+
 @part
 def apply_forces(system, work, t, here, slopes, which):
     """All applied forces into the bodies' wrenches and the generalized forces, their power (W) into work.power.
@@ -494,11 +214,3 @@ def apply_forces(system, work, t, here, slopes, which):
     if work.calls[FRAME_FORCES] >= 0:
         model, given = memory_of(work.memory, Equations(system, work)), address_of(here)
         call(work.calls[FRAME_FORCES], model, given, given, t, 1.0 if slopes else 0.0, 0.0)
-
-
-@part
-def apply_joint_forces(system, work, t, here, slopes, which):
-    """`joint_forces_at`, where there are any."""
-    if work.calls[JOINT_FORCES] >= 0:
-        model, given = memory_of(work.memory, Equations(system, work)), address_of(here)
-        call(work.calls[JOINT_FORCES], model, given, given, t, 1.0 if slopes else 0.0, which)

@@ -10,7 +10,7 @@ Computer-Controlled Systems (1997), sections 2.3 (zero-order hold) and 2.4 (syst
 
 from flexmbs._jit import part
 from flexmbs.dynamics.equations import kinematics
-from flexmbs.dynamics.forces import coordinate_at, joint_place
+from flexmbs.dynamics.joint_forces import coordinate_at, joint_place
 from flexmbs.dynamics.law_calls import call_law, given_values
 
 MEASURED, COMPUTED, OUTPUT = range(3)  # events within a period

@@ -40,7 +40,7 @@ from flexmbs.dynamics.schur import (
 )
 from flexmbs.dynamics.constraints import drive_power, prescribed_effort
 from flexmbs.dynamics.equations import body_forces, kinematics
-from flexmbs.dynamics.forces import add_slopes
+from flexmbs.dynamics.joint_forces import add_slopes
 from flexmbs.dynamics.inertia import shape_products
 from flexmbs.dynamics.work import unconnected
 from flexmbs.formalisms.formalism import Formalism

@@ -11,9 +11,10 @@ from flexmbs.algebra.small import add, cross, load3_at, load9_at, mul, neg, scal
 from flexmbs.dynamics.constraints import constraint_wrench, prescribed_effort, six_apply, with_couplers, with_terms
 from flexmbs.dynamics.contacts import contact_kinematics, given_contact_forces, law_forces
 from flexmbs.dynamics.equations import body_motion, clear_energies, kinematics, residual_with_reactions
-from flexmbs.dynamics.forces import ALL, apply_forces, coordinate_at, joint_force_value, joint_place, joints_law
+from flexmbs.dynamics.forces import apply_forces
 from flexmbs.dynamics.frames import frame_pose, frame_rates, world_pose
 from flexmbs.dynamics.inertia import body_energy
+from flexmbs.dynamics.joint_forces import ALL, coordinate_at, joint_force_value, joint_place, joints_law
 from flexmbs.dynamics.laws import law_of_time
 from flexmbs.dynamics.rotors import rotor_energy, rotor_loads
 from flexmbs.system.records import Evaluation

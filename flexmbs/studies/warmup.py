@@ -15,7 +15,8 @@ from flexmbs.dynamics.couplers import joint_rows_at
 from flexmbs.dynamics.cut_rows import cut_rows_at
 from flexmbs.dynamics.equations import kinematics_at, residual_at
 from flexmbs.dynamics.force_blocks import force_blocks_at
-from flexmbs.dynamics.forces import frame_forces_at, joint_forces_at
+from flexmbs.dynamics.forces import frame_forces_at
+from flexmbs.dynamics.joint_forces import joint_forces_at
 from flexmbs.dynamics.kkt import kkt_at
 from flexmbs.dynamics.law_calls import compile_laws
 from flexmbs.dynamics.work import unconnected

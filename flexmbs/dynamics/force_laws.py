@@ -1,0 +1,71 @@
+"""Calls of the laws of forces: a force along one coordinate with its slopes, states, readings and rates.
+
+Theory: docs/theory.md, section 39.
+"""
+
+from flexmbs._jit import part
+from flexmbs.dynamics.law_calls import call_law, given_values
+
+SLOPE_STEP = 1e-6
+LOADED_ARGUMENTS = 7  # t, x, v and the loads of the joint, for functions that take them
+
+
+@part
+def scalar_law(system, work, rows, f, given):
+    """(force, its dissipative part) of force f of ``rows``, ``given`` (t, x, v): at coordinate x with rate v; its force states
+    are in the workspace, their rates stay there.
+    """
+    workspace = work.laws
+    for a in range(3):
+        workspace.x[a] = given[a]
+    given_values(rows.law, f, system.laws, workspace, work.io, LOADED_ARGUMENTS)
+    call_law(rows.law.kernel_index[f], rows.value[f], workspace, 2 + rows.law.n_states[f], 0.0)
+    return workspace.out[0], workspace.out[1]
+
+
+@part
+def scalar_slopes(system, work, rows, f, given, sign):
+    """``sign`` · (∂F/∂x, ∂F/∂v), given by the law itself (with its sign), or by central differences; ``given`` (t, x, v)."""
+    if rows.law.has_slopes[f] == 1:
+        call_law(rows.law.kernel_index[f], rows.value[f], work.laws, 2, 1.0)
+        return work.laws.out[0], work.laws.out[1]
+    t, x, v = given
+    h = SLOPE_STEP * (1.0 + abs(x))
+    hv = SLOPE_STEP * (1.0 + abs(v))
+    a, _ = scalar_law(system, work, rows, f, (t, x + h, v))
+    b, _ = scalar_law(system, work, rows, f, (t, x - h, v))
+    c, _ = scalar_law(system, work, rows, f, (t, x, v + hv))
+    d, _ = scalar_law(system, work, rows, f, (t, x, v - hv))
+    return sign * (a - b) / (2.0 * h), sign * (c - d) / (2.0 * hv)
+
+
+@part
+def give_states(law, f, z, x, n):
+    """x[n:] ← force states of force f"""
+    for i in range(law.n_states[f]):
+        x[n + i] = z[law.state[f] + i]
+
+
+@part
+def give_readings(rows, f, read, x, n):
+    """x[n:] ← constraint wrenches that force f reads, six numbers each. Returns where they end."""
+    for i in range(rows.n_readings[f]):
+        for a in range(6):
+            x[n + 6 * i + a] = read[rows.reading[f] + i, a]
+    return n + 6 * rows.n_readings[f]
+
+
+@part
+def take_rates(law, f, out, n, rate):
+    """Rates of the force states of force f ← out[n:], and zero of those that are held"""
+    for i in range(law.n_states[f]):
+        rate[law.state[f] + i] = out[n + i]
+    for i in range(law.n_states[f], law.n_states[f] + law.n_held[f]):
+        rate[law.state[f] + i] = 0.0
+
+
+@part
+def take_no_rates(law, f, rate):
+    """Force states of force f stand"""
+    for i in range(law.n_states[f]):
+        rate[law.state[f] + i] = 0.0
