@@ -231,10 +231,13 @@ def _largest(shares: list[tuple[str, np.ndarray]], t: np.ndarray) -> Difference:
 
 
 def turned(solution: SolutionData) -> list[Check]:
-    """Joint angles whose change between two outputs differs from the integral of their rates by whole turns."""
+    """Angles of cut joints whose change between two outputs differs from the integral of their rates by whole turns; those of
+    primary joints are states."""
     dt = np.diff(solution.t)
     histories = joint_histories(solution.compiled, solution.trajectory, redundant=False)  # multipliers are not used here
     for name in solution.joints:
+        if name not in solution.compiled.topology.cuts:
+            continue
         joint = declared_coordinates(solution.compiled, solution.trajectory, histories, name)
         motions = solution.compiled.model.joints[name].motions
         if any(motion.nq != motion.nv for motion in motions):

@@ -26,6 +26,7 @@ Indices = NDArray[np.int64]
 
 OUT_OF_MEMORY, SOLVE = -2, 33  # PARDISO's error and phase
 REFINED = 1e-8  # largest error of refined solutions, relative in the energy norm
+SOFT = 1e-8  # ratio of a pivot to the largest diagonal entry of its node below which the matrix may be singular
 SOLVED = 1e-6  # largest residual of a solution by a kept factor
 
 
@@ -179,8 +180,11 @@ class CholeskyFactor(Factor):
         return int((self._factor.signs < 0).sum())
 
     def nearly_singular(self) -> bool:
-        ratio = self._factor.pivots() / np.maximum(np.abs(self._problem.K.diagonal()), 1e-300)
-        return bool(ratio.min() < 1e-8)
+        """By pivots beside the largest diagonal entry of their node: one may be round-off as a whole."""
+        diagonal = np.abs(self._problem.K.diagonal())
+        of_node = np.pad(diagonal, (0, -len(diagonal) % 3)).reshape(-1, 3).max(axis=1)
+        ratio = self._factor.pivots() / np.maximum(np.repeat(of_node, 3)[: len(diagonal)], 1e-300)
+        return bool(ratio.min() < SOFT)
 
 
 @final

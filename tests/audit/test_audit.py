@@ -117,6 +117,19 @@ def test_angles_that_gain_turns(joint, coordinates):
     assert f"joint {joint} turns" in turned(wrong)[0].found
 
 
+@QUIET
+def test_fast_angles_between_few_outputs():
+    """Angles of primary joints are states: their rates at outputs that alias the motion say nothing against them."""
+    model = fm.Model("fan", gravity=(0.0, 0.0, 0.0))
+    fan = model.add(fm.RigidBody("fan", mass=1.0, inertia=(1.0, 1.0, 1.0)))
+    model.add(fm.Revolute("hinge", model.ground, fan, axis="z"))
+    model.add(fm.JointTorque("motor", "hinge", fm.Sine(4e4, 10.0)))
+    solution = fm.simulate(model, t_end=1.0, output_step=0.1)
+    assert np.abs(solution.joint("hinge").velocity).max() < 1e-2
+    assert solution.joint("hinge").position[-1, 0] == pytest.approx(4e4 / (20.0 * math.pi), rel=1e-6)
+    assert found(solution, "Joint angles") is None
+
+
 def gears(ratio=7.0):
     """Two gears on ground, the first at 2000 rad/s."""
     model = fm.Model("gears", gravity=(0.0, 0.0, 0.0), frames={"B": (1.0, 0.0, 0.0)})

@@ -138,3 +138,14 @@ def test_too_little_memory_is_reported_before_the_work(block, monkeypatch):
     monkeypatch.setattr("preprocess.solve.memory.free_memory", lambda: 1e6)
     with pytest.raises(MachineError, match=r"the factor of 1470 degrees of freedom needs 0\.\d\d GB, 0\.00 GB are free; coarsen"):
         factorize(block[0])
+
+
+def test_a_direction_whose_stiffness_is_round_off_is_singular(block):
+    """Its pivot is as small as its own diagonal entry, but not beside those of its node."""
+    K = block[0].tolil()
+    dof = 3 * 20 + 2
+    K[dof, :] = 0.0
+    K[:, dof] = 0.0
+    K[dof, dof] = 1e-11
+    with pytest.raises(InputError, match="move freely"):
+        factorize(K.tocsr())
