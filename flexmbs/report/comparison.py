@@ -16,7 +16,7 @@ from flexmbs.page.panels import Curve, FloatArray, Panel, readable, span_of
 from flexmbs.player.markup import player_code, scene_text
 from flexmbs.player.plots import plots
 from flexmbs.report.contacts import contact_panels
-from flexmbs.report.curves import SECTIONS
+from flexmbs.report.curves import REACTIONS, SECTIONS, largest_reactions
 from flexmbs.report.still import motion_drawing
 from flexmbs.report.view import CAPTION
 from flexmbs.results.summary import summary
@@ -28,13 +28,14 @@ if TYPE_CHECKING:
 A, B = "A", "B"
 MOST_TIMES = 1200  # at which the runs are compared
 MOST_ROWS, MOST_LINES = 200, 400
+LITTLE = 1e-4  # of the largest reaction, a force times the size of the model as a moment, below which others say little
 ERRORS = ("Error of the energy balance", "Largest constraint error", "Step size")  # whose difference says nothing
 NUMBERS = ("t_end", "outputs", "bodies", "coordinates", "elastic_coordinates", "constraints", "energy_missing")
 
 
 class Difference(NamedTuple):
     """Of one quantity: largest values of both runs, the largest difference with its time, its root of the mean square; scale: the
-    largest value in the same plot."""
+    largest value in the same plot, of reactions at least `LITTLE` times the largest."""
 
     section: str
     name: str
@@ -76,19 +77,20 @@ def differences(a: SolutionData, b: SolutionData) -> tuple[list[Difference], lis
         first, second, notes = at_common_times(a, b)
     except InputError as error:
         return [], [str(error)]
-    found = []
+    found, least = [], dict(zip(REACTIONS, LITTLE * np.maximum(largest_reactions(first), largest_reactions(second))))
     for _, title, (left, right) in _pairs(first, second):
         others = {panel.heading: panel for panel in right}
         for panel in left:
             if panel.title not in ERRORS and panel.heading in others:
-                found += _in_panel(title, panel, others[panel.heading])
+                found += _in_panel(title, panel, others[panel.heading], least.get(panel.title, 0.0))
     return sorted(found, key=lambda each: -each.relative), [*notes, *([] if found else ["The runs have no quantity in common."])]
 
 
-def _in_panel(section: str, a: Panel, b: Panel) -> list[Difference]:
-    """Of the curves that both panels have."""
+def _in_panel(section: str, a: Panel, b: Panel, least: float) -> list[Difference]:
+    """Of the curves that both panels have; the scale is at least ``least``: moments that are errors of forces say little."""
     same = {curve.name: curve for curve in b.curves}
     scale = max((float(np.abs(curve.y).max(initial=0.0)) for curve in (*a.curves, *b.curves)), default=0.0)
+    scale = max(scale, least)
     pairs = ((curve, same[curve.name]) for curve in a.curves if curve.name in same)
     return [each for pair in pairs for each in _difference(Place(section, a, scale), *pair)]
 

@@ -22,7 +22,7 @@ from flexmbs.page.panels import readable
 from flexmbs.player.modes import mode_title
 from flexmbs.player.surface import has_triangles
 from flexmbs.report.contacts import ContactSection, contact_section
-from flexmbs.report.curves import SECTIONS, Section, quiet_below
+from flexmbs.report.curves import SECTIONS, SMALL, Section, largest_reactions
 from flexmbs.report.equations import Equations, equations
 from flexmbs.report.fatigue import FatigueSection
 from flexmbs.report.fatigue import sections as fatigue_sections
@@ -148,10 +148,10 @@ def _stress_picture(report: StressReport, drawing: str | None) -> Picture | None
 
 def _model(solution: SolutionData) -> dict[str, Any]:
     """Tables of the model summary."""
-    compiled = solution.compiled
+    compiled, (force, moment) = solution.compiled, largest_reactions(solution)
     modes = sum(data.nf for data in compiled.data.values())
     table = tomllib.loads(solution.model_text)
-    bodies, quiet = solution.model.bodies.items(), quiet_below(solution)
+    bodies, quiet = solution.model.bodies.items(), (SMALL * force, SMALL * moment)
     lines = [*degree_of_freedom_lines(solution.model, modes, _planar(solution)), *_dependent(solution, modes)]
     return {
         "bodies": [(name, body.kind, mass_of(solution, name), _frames(solution, name)) for name, body in bodies],

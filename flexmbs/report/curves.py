@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 RAD, METRE = "rad", "m"
 SMALL = 1e-7  # of the largest reaction: round-off, and what the iterations of a step leave, 5e-8 for a plane double pendulum
+REACTIONS = "Joint force", "Joint moment"  # titles
 EFFORT = {
     RAD: ("Joint torque, drives, couplings, joint forces", "N m"),
     METRE: ("Joint force, drives, couplings, joint forces", "N"),
@@ -83,20 +84,19 @@ def reactions(solution: SolutionData) -> list[Panel]:
     named = {name if view.unique else f"{name} (not unique)": view for name, view in views.items()}
     forces = {name: np.linalg.norm(view.force, axis=1) for name, view in named.items()}
     torques = {name: np.linalg.norm(view.torque, axis=1) for name, view in named.items()}
-    floors = quiet_below(solution)
-    found = (("Joint force", "N", forces, floors[0]), ("Joint moment", "N m", torques, floors[1]))
-    return [panel(title, unit, solution.t, values, floor=floor) for title, unit, values, floor in found if values]
+    found = zip(REACTIONS, ("N", "N m"), (forces, torques), largest_reactions(solution))
+    return [panel(title, unit, solution.t, values, floor=SMALL * most) for title, unit, values, most in found if values]
 
 
-def quiet_below(solution: SolutionData) -> tuple[float, float]:
-    """Force (N) and moment (N m) that are shown as zero: `SMALL` times the largest of all joints, or the weight of the bodies;
-    a force times the size of the model is a moment."""
+def largest_reactions(solution: SolutionData) -> tuple[float, float]:
+    """Force (N) and moment (N m): the largest of all joints, or the weight of the bodies; a force times the size of the model
+    is a moment."""
     size, system = model_size(solution.compiled), solution.compiled.system
     wrenches = [np.abs(solution.joint(name).wrench).max(axis=0, initial=0.0) for name in solution.joints]
     force, moment = np.max(wrenches, axis=0, initial=0.0).reshape(2, 3).max(axis=1) if wrenches else (0.0, 0.0)
     weight = float(system.bodies.mass.sum()) * float(np.linalg.norm(solution.model.gravity))
     largest = max(float(force), float(moment) / size, weight)
-    return SMALL * largest, SMALL * largest * size
+    return largest, largest * size
 
 
 def efforts(solution: SolutionData) -> list[Panel]:
