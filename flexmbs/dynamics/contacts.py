@@ -17,7 +17,7 @@ Pfeiffer and Glocker, Multibody Dynamics with Unilateral Contacts (1996), the ch
 import math
 
 from flexmbs._jit import call_address, called, part
-from flexmbs._jit.address import address_of, call, entry, memory_of
+from flexmbs._jit.address import entry
 from flexmbs.algebra.blocks import SIZE, add_block
 from flexmbs.algebra.small import ZERO3, add, cross, dot, load3_at, scale, store3_at, tmul
 from flexmbs.dynamics.blocks import ON_B, add_terms, relative_rows
@@ -26,9 +26,10 @@ from flexmbs.dynamics.contact_laws import law_force, law_slopes
 from flexmbs.dynamics.frames import apply_pair, end_pose, frame_twist, keep_poses, pose_between
 from flexmbs.dynamics.joints import relative_pose, relative_twist
 from flexmbs.dynamics.law_calls import call_law
+from flexmbs.dynamics.shared_calls import call_shared
 from flexmbs.dynamics.user_rows import call_with_pose
 from flexmbs.system.records import (
-    CONTACT_FORCES, OF_BOUND, OF_COORDINATES, OF_POSE, POWER_DRIVES, POWER_FORCES, POWER_LOSS, Equations,
+    CONTACT_FORCES, OF_BOUND, OF_COORDINATES, OF_POSE, POWER_DRIVES, POWER_FORCES, POWER_LOSS,
 )  # fmt: skip
 
 
@@ -246,8 +247,7 @@ def contact_forces_at(model, here, none, t, slopes, _b):
 def apply_contact_forces(system, work, t, here, slopes):
     """`contact_forces_at`, where there are contacts."""
     if work.calls[CONTACT_FORCES] >= 0:
-        model, given = memory_of(work.memory, Equations(system, work)), address_of(here)
-        call(work.calls[CONTACT_FORCES], model, given, given, t, 1.0 if slopes else 0.0, 0.0)
+        call_shared(system, work, CONTACT_FORCES, here, t, 1.0 if slopes else 0.0, 0.0)
 
 
 @part

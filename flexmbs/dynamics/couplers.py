@@ -10,10 +10,11 @@ Dynamics (2010), chapter 3; Fornberg (1988), Math. Comput. 51, 699, for the weig
 import math
 
 from flexmbs._jit import call_address, called, part
-from flexmbs._jit.address import address_of, call, entry, memory_of
+from flexmbs._jit.address import entry
 from flexmbs.dynamics.constraints import coordinate, drive_values
 from flexmbs.dynamics.laws import law_of_time
-from flexmbs.system.records import JOINT_ROWS, Equations
+from flexmbs.dynamics.shared_calls import call_shared
+from flexmbs.system.records import JOINT_ROWS
 
 ALONG = 1e-3  # m or rad by which the coordinates move for d/dτ
 
@@ -106,5 +107,4 @@ def joint_rows(system, work, t, here):
     for r in range(work.drive_rate.shape[0]):
         work.drive_rate[r] = 0.0
     if work.calls[JOINT_ROWS] >= 0:
-        model, given = memory_of(work.memory, Equations(system, work)), address_of(here)
-        call(work.calls[JOINT_ROWS], model, given, given, t, 0.0, 0.0)
+        call_shared(system, work, JOINT_ROWS, here, t, 0.0, 0.0)

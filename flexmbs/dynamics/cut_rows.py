@@ -4,11 +4,12 @@ Theory: docs/theory.md, sections 15 and 37.
 """
 
 from flexmbs._jit import part
-from flexmbs._jit.address import address_of, call, entry, memory_of
+from flexmbs._jit.address import entry
 from flexmbs.algebra.small import load3_at, store3_at
 from flexmbs.dynamics.relations import relation_rows
+from flexmbs.dynamics.shared_calls import call_shared
 from flexmbs.dynamics.user_rows import user_rows
-from flexmbs.system.records import CUT_ROWS, OF_FUNCTIONS, Equations
+from flexmbs.system.records import CUT_ROWS, OF_FUNCTIONS
 
 
 @entry
@@ -32,5 +33,4 @@ def cut_rows(system, work, k, t, here, twist, rate):
     store3_at(work.cut.twist, k, 3, twist[1])
     store3_at(work.cut.twist_rate, k, 0, rate[0])
     store3_at(work.cut.twist_rate, k, 3, rate[1])
-    model, given = memory_of(work.memory, Equations(system, work)), address_of(here)
-    call(work.calls[CUT_ROWS], model, given, given, t, float(k), 0.0)
+    call_shared(system, work, CUT_ROWS, here, t, float(k), 0.0)

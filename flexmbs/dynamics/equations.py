@@ -15,7 +15,7 @@ Newton-Euler algorithm); Luh, Walker and Paul (1980), J. Dyn. Syst. Meas. Contro
 import math
 
 from flexmbs._jit import called, part
-from flexmbs._jit.address import address_of, call, entry, memory_of
+from flexmbs._jit.address import entry
 from flexmbs.algebra.se3 import wrench_to_child, wrench_to_parent
 from flexmbs.algebra.small import dot, increase3_at, load3_at, load9_at, store3_at
 from flexmbs.dynamics.constraints import (
@@ -35,7 +35,8 @@ from flexmbs.dynamics.joint_loads import any_loaded, loads_settled, read_cuts, r
 from flexmbs.dynamics.kinematics import outward
 from flexmbs.dynamics.pieces import damp_pieces
 from flexmbs.dynamics.rotors import apply_rotors, rotor_loads
-from flexmbs.system.records import KINEMATICS, LOADINGS, POWER_DRIVES, POWER_LOSS, RESIDUAL, Equations, Evaluation
+from flexmbs.dynamics.shared_calls import call_shared
+from flexmbs.system.records import KINEMATICS, LOADINGS, POWER_DRIVES, POWER_LOSS, RESIDUAL, Evaluation
 
 REACTIONS = 2.0  # `gathered`, and with forces loaded by reactions
 
@@ -122,8 +123,7 @@ def kinematics(system, work, t, q, s, sd):
 
     Theory, section 13.
     """
-    here = address_of(Evaluation(q, s, sd, work.zero, work.zero, work.zero))
-    call(work.calls[KINEMATICS], memory_of(work.memory, Equations(system, work)), here, here, t, 0.0, 0.0)
+    call_shared(system, work, KINEMATICS, Evaluation(q, s, sd, work.zero, work.zero, work.zero), t, 0.0, 0.0)
 
 
 @part
@@ -136,8 +136,7 @@ def body_motion(system, work, t, q, s, sd):
 def motion_of_bodies(system, work, t, state, weightless):
     """Motion of all bodies of the ``state`` (q, s, ṡ), ``weightless``: without the acceleration −g of the ground."""
     q, s, sd = state
-    here = address_of(Evaluation(q, s, sd, work.zero, work.zero, work.zero))
-    call(work.calls[KINEMATICS], memory_of(work.memory, Equations(system, work)), here, here, t, 1.0, weightless)
+    call_shared(system, work, KINEMATICS, Evaluation(q, s, sd, work.zero, work.zero, work.zero), t, 1.0, weightless)
 
 
 @part
@@ -146,10 +145,7 @@ def residual(system, work, t, here, slopes):
 
     Theory, sections 19 and 23; recursive Newton-Euler algorithm, Featherstone 2008, section 5.3.
     """
-    given = address_of(Evaluation(here.q, here.s, here.sd, here.lam, here.z, here.r))
-    call(
-        work.calls[RESIDUAL], memory_of(work.memory, Equations(system, work)), given, given, t, 1.0 if slopes else 0.0, 1.0
-    )  # fmt: skip
+    call_shared(system, work, RESIDUAL, here, t, 1.0 if slopes else 0.0, 1.0)
 
 
 @part
@@ -165,10 +161,7 @@ def power_of_drives(system, work, t, here):
 @part
 def residual_with_reactions(system, work, t, here, slopes):
     """`residual` with the joint forces that the reactions of ṡ and λ load (theory, section 39)."""
-    given = address_of(Evaluation(here.q, here.s, here.sd, here.lam, here.z, here.r))
-    call(
-        work.calls[RESIDUAL], memory_of(work.memory, Equations(system, work)), given, given, t, 1.0 if slopes else 0.0, REACTIONS
-    )  # fmt: skip
+    call_shared(system, work, RESIDUAL, here, t, 1.0 if slopes else 0.0, REACTIONS)
 
 
 @part
@@ -195,8 +188,7 @@ def body_forces(system, work, t, q, s, z):
 
     They are what the articulated sweeps take as loads: M ā less applied, elastic and quadratic velocity forces.
     """
-    here = address_of(Evaluation(q, s, work.zero, work.zero, z, work.r))
-    call(work.calls[RESIDUAL], memory_of(work.memory, Equations(system, work)), here, here, t, 0.0, 0.0)
+    call_shared(system, work, RESIDUAL, Evaluation(q, s, work.zero, work.zero, z, work.r), t, 0.0, 0.0)
 
 
 @part

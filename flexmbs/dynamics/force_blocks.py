@@ -4,11 +4,12 @@ Theory: docs/theory.md, sections 26 and 39.
 """
 
 from flexmbs._jit import part
-from flexmbs._jit.address import address_of, call, entry, memory_of
+from flexmbs._jit.address import entry
 from flexmbs.dynamics.blocks import coupling_blocks
 from flexmbs.dynamics.contacts import function_blocks
 from flexmbs.dynamics.pieces import pieces_blocks
-from flexmbs.system.records import FORCE_BLOCKS, Equations
+from flexmbs.dynamics.shared_calls import call_shared
+from flexmbs.system.records import FORCE_BLOCKS
 
 
 @entry
@@ -26,5 +27,4 @@ def force_blocks_at(model, here, none, t, c_damping, _b):
 def force_blocks(system, work, here, c_damping):
     """`force_blocks_at`, where there are any."""
     if work.calls[FORCE_BLOCKS] >= 0:
-        model, given = memory_of(work.memory, Equations(system, work)), address_of(here)
-        call(work.calls[FORCE_BLOCKS], model, given, given, 0.0, c_damping, 0.0)
+        call_shared(system, work, FORCE_BLOCKS, here, 0.0, c_damping, 0.0)

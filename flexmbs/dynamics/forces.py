@@ -15,7 +15,7 @@ Flexible Multibody Dynamics (2001), for the tangent operator T of rotations.
 import math
 
 from flexmbs._jit import called, part
-from flexmbs._jit.address import address_of, call, entry, memory_of
+from flexmbs._jit.address import entry
 from flexmbs.algebra.small import ZERO3, add, dot, mul, scale, sub, tmul
 from flexmbs.algebra.so3 import log_so3, tangent_inverse_transposed
 from flexmbs.dynamics.force_laws import (
@@ -31,8 +31,9 @@ from flexmbs.dynamics.frames import apply_pair, apply_wrench, frame_twist, keep_
 from flexmbs.dynamics.joint_forces import apply_joint_forces
 from flexmbs.dynamics.joints import relative_pose, relative_twist
 from flexmbs.dynamics.law_calls import call_law, given_values
+from flexmbs.dynamics.shared_calls import call_shared
 from flexmbs.system.callbacks import FRAME_ARGUMENTS
-from flexmbs.system.records import FRAME_FORCES, POWER_FORCES, POWER_LOSS, Equations
+from flexmbs.system.records import FRAME_FORCES, POWER_FORCES, POWER_LOSS
 
 
 @called
@@ -212,5 +213,4 @@ def apply_forces(system, work, t, here, slopes, which):
                     work.slopes[k, a, b] = 0.0
     apply_joint_forces(system, work, t, here, slopes, which)
     if work.calls[FRAME_FORCES] >= 0:
-        model, given = memory_of(work.memory, Equations(system, work)), address_of(here)
-        call(work.calls[FRAME_FORCES], model, given, given, t, 1.0 if slopes else 0.0, 0.0)
+        call_shared(system, work, FRAME_FORCES, here, t, 1.0 if slopes else 0.0, 0.0)

@@ -4,13 +4,14 @@ Theory: docs/theory.md, section 39. Schiehlen and Eberhard, Applied Dynamics (20
 """
 
 from flexmbs._jit import called, part
-from flexmbs._jit.address import address_of, call, entry, memory_of
+from flexmbs._jit.address import entry
 from flexmbs.algebra.small import load3_at, scale
 from flexmbs.dynamics.force_laws import SLOPE_STEP, give_states, scalar_law, scalar_slopes, take_rates
 from flexmbs.dynamics.frames import apply_pair
 from flexmbs.dynamics.joint_loads import loads_of_cut, loads_of_primary
 from flexmbs.dynamics.law_calls import call_law, given_values
-from flexmbs.system.records import JOINT_FORCES, POWER_FORCES, POWER_LOSS, Equations
+from flexmbs.dynamics.shared_calls import call_shared
+from flexmbs.system.records import JOINT_FORCES, POWER_FORCES, POWER_LOSS
 
 # joint forces: all by the loads that are there; those of cut joints by λ, without those loaded by the reactions of primary
 # joints; these alone
@@ -243,5 +244,4 @@ def joint_forces_at(model, here, none, t, slopes, which):
 def apply_joint_forces(system, work, t, here, slopes, which):
     """`joint_forces_at`, where there are any."""
     if work.calls[JOINT_FORCES] >= 0:
-        model, given = memory_of(work.memory, Equations(system, work)), address_of(here)
-        call(work.calls[JOINT_FORCES], model, given, given, t, 1.0 if slopes else 0.0, which)
+        call_shared(system, work, JOINT_FORCES, here, t, 1.0 if slopes else 0.0, which)

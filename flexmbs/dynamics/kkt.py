@@ -13,14 +13,15 @@ import numpy as np
 
 from flexmbs.algebra.small import largest
 from flexmbs._jit import called, part
-from flexmbs._jit.address import address_of, call, entry, memory_of
+from flexmbs._jit.address import entry
 from flexmbs.algebra.blocks import factorize, solve
 from flexmbs.dynamics.blocks import constraint_blocks, mass_blocks, stiffness_blocks, transmission
 from flexmbs.dynamics.equations import kinematics
 from flexmbs.dynamics.force_blocks import force_blocks
 from flexmbs.dynamics.kinematics import displace
 from flexmbs.dynamics.rotors import rotor_blocks
-from flexmbs.system.records import KKT, Equations, Evaluation
+from flexmbs.dynamics.shared_calls import call_shared
+from flexmbs.system.records import KKT, Evaluation
 
 
 @entry
@@ -48,15 +49,13 @@ def kkt_matrix(system, work, q, c_mass, c_damping):
 
     Returns the number of dependent rows or −1 − node of an indefinite mass matrix.
     """
-    here = address_of(Evaluation(q, work.r, work.r, work.r, work.r, work.r))
-    return call(work.calls[KKT], memory_of(work.memory, Equations(system, work)), here, here, 1.0, c_mass, c_damping)
+    return call_shared(system, work, KKT, Evaluation(q, work.r, work.r, work.r, work.r, work.r), 1.0, c_mass, c_damping)
 
 
 @part
 def kkt_blocks(system, work, q, c_mass):
     """c_mass M and G of the positions of the last kinematics into ``work.values``, not factored; of c_mass 0 G alone."""
-    here = address_of(Evaluation(q, work.r, work.r, work.r, work.r, work.r))
-    call(work.calls[KKT], memory_of(work.memory, Equations(system, work)), here, here, 0.0, c_mass, -1.0)
+    call_shared(system, work, KKT, Evaluation(q, work.r, work.r, work.r, work.r, work.r), 0.0, c_mass, -1.0)
 
 
 @part

@@ -16,7 +16,7 @@ from flexmbs.dynamics.articulated_work import Rigid, make_rigid
 from flexmbs.dynamics.joint_forces import ALL, apply_joint_forces
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import System, depends_on_reactions
+from flexmbs.system.records import Evaluation, System, depends_on_reactions
 
 
 class RigidWorkspace(NamedTuple):
@@ -32,7 +32,8 @@ def accelerations(system, work, workspace, t, here):
         work.force[a] = 0.0
     for a in range(3):
         work.power[a] = 0.0
-    apply_joint_forces(system, work, t, here, False, ALL)
+    state = Evaluation(here.q, here.s, here.sd, here.lam, here.z, work.r)
+    apply_joint_forces(system, work, t, state, False, ALL)
     return rigid_accelerations(system, workspace.rigid, here, work.force)
 
 
