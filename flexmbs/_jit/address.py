@@ -88,23 +88,24 @@ def alone(name: str, *, wait: bool = True) -> Any:
 _ENTRY_C = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3, *[ctypes.c_double] * 3)
 
 
-_linked = True
+_asked: "list[tuple[Entry, tuple[Any, Any, Any]]] | None" = None
 
 
 @contextlib.contextmanager
-def layouts_only() -> Iterator[None]:
-    """Within it addresses are 0 and nothing is compiled: for records whose layout alone is of interest."""
-    global _linked
-    before, _linked = _linked, False
+def layouts_only() -> "Iterator[list[tuple[Entry, tuple[Any, Any, Any]]]]":
+    """Within it addresses are 0 and nothing is compiled: for records whose layout alone is of interest. Gives the kernels whose
+    addresses were asked for, with the records."""
+    global _asked
+    before, _asked = _asked, []
     try:
-        yield
+        yield _asked
     finally:
-        _linked = before
+        _asked = before
 
 
 def all_linked() -> bool:
     """Whether addresses are those of kernels, not within `layouts_only`."""
-    return _linked
+    return _asked is None
 
 
 class Entry:
@@ -119,9 +120,10 @@ class Entry:
 
     def address(self, one: Any, two: Any, three: Any) -> int:
         """Its address for records like these."""
-        if not COMPILED:
-            return self.place
-        return int(self._for(layout(one), layout(two), layout(three)).address) if _linked else 0
+        if _asked is not None:
+            _asked.append((self, (one, two, three)))
+            return 0
+        return int(self._for(layout(one), layout(two), layout(three)).address) if COMPILED else self.place
 
     def _for(self, *layouts: Any) -> Any:
         found = self.compiled.get(layouts)
@@ -187,6 +189,7 @@ class PackedKernel:
     def __init__(self, function: Callable[..., Any], returns: type | None) -> None:
         functools.update_wrapper(self, function)
         self.function, self.returns = part(function), returns
+        self._name = f"{function.__module__}.{function.__name__}".replace(".", "_")
         self.compiled: dict[Any, Any] = {}
 
     def __call__(self, *given: Any) -> Any:
@@ -200,11 +203,18 @@ class PackedKernel:
         memory = words(given)
         return found[1](memory.__array_interface__["data"][0])
 
+    def compile_ahead(self, *given: Any) -> None:
+        """Onto the disk, where no other process is about it; for arguments like these."""
+        with alone(self._name, wait=False) as free:
+            pass
+        if free:
+            layouts = tuple(map(layout, given))
+            self.compiled.setdefault(layouts, self._compile(layouts))
+
     def _compile(self, layouts: tuple[Any, ...]) -> tuple[Any, Any]:
-        name = f"{self.__module__}.{self.__name__}".replace(".", "_")  # type: ignore[attr-defined]
         made = _linked_code(
-            name, f"packed {self.returns}", layouts, True,
-            lambda c: c.compiled_packed(name, self.function, layouts, self.returns),
+            self._name, f"packed {self.returns}", layouts, True,
+            lambda c: c.compiled_packed(self._name, self.function, layouts, self.returns),
         )  # fmt: skip
         kind = ctypes.c_double if self.returns is float else ctypes.c_int64
         return made, ctypes.CFUNCTYPE(kind, ctypes.c_int64)(made.address)

@@ -13,6 +13,7 @@ from flexmbs.api.model import Model
 from flexmbs.dynamics.contacts import contact_forces_at
 from flexmbs.dynamics.couplers import joint_rows_at
 from flexmbs.dynamics.cut_rows import cut_rows_at
+from flexmbs.dynamics.dense import dense_terms
 from flexmbs.dynamics.equations import kinematics_at, residual_at
 from flexmbs.dynamics.force_blocks import force_blocks_at
 from flexmbs.dynamics.forces import frame_forces_at
@@ -21,6 +22,7 @@ from flexmbs.dynamics.kkt import kkt_at
 from flexmbs.dynamics.law_calls import compile_laws
 from flexmbs.dynamics.work import unconnected
 from flexmbs.formalisms import FORMALISMS
+from flexmbs.formalisms.multiplier import consistent
 from flexmbs.initial.initial_state import declared_state
 from flexmbs.integrators import INTEGRATORS
 from flexmbs.integrators.contact_calls import make_problem, solved_at
@@ -30,9 +32,11 @@ from flexmbs.model.bodies import RigidBody
 from flexmbs.model.contacts import JointLimit, SpherePlane
 from flexmbs.model.forces import PointSpring
 from flexmbs.model.joints import Revolute
+from flexmbs.results.histories import Motions, States, energy_history, frame_history, joint_history
+from flexmbs.results.joints import JointHistories, history_shapes
 from flexmbs.studies.simulate import simulate
-from flexmbs.system.compile import compile_model
-from flexmbs.system.records import Equations, Evaluation
+from flexmbs.system.compile import Compiled, compile_model
+from flexmbs.system.records import Equations, Evaluation, Work
 from flexmbs.time_stepping.run import Run
 
 SHARED = {"kinematics": kinematics_at, "residual": residual_at, "equations with multipliers": kkt_at}
@@ -100,9 +104,22 @@ def kernels(formalism: str, integrator: str) -> list[tuple[Any, Any]]:
     if method.contacts:
         problem = make_problem(1)
         shared += [(solved_at, (problem,) * 3), (redundant_at, (problem.workspace,) * 3)]
-    run = Run(compiled, method, FORMALISMS[formalism](), np.array([0.0, 1.0]), work)
-    loop = (run.context,) * 3
-    return [*shared, *((kernel, records) for _, kernel, records in run.calls() if isinstance(kernel, Entry)), (integrate, loop)]
+    with layouts_only() as own:  # those that the formalism's workspace has
+        run = Run(compiled, method, FORMALISMS[formalism](), np.array([0.0, 1.0]), work)
+    calls = [(kernel, records) for _, kernel, records in run.calls() if isinstance(kernel, Entry)]
+    begin, end = _of_start_and_results(compiled, work)
+    return [*shared, *begin, *own, *calls, (integrate, (run.context,) * 3), *end]
+
+
+def _of_start_and_results(compiled: Compiled, work: Work) -> tuple[list[tuple[Any, Any]], list[tuple[Any, Any]]]:
+    """Kernels that Python calls before a run, and after it."""
+    system, row, rows, three = compiled.system, np.zeros(1), np.zeros((1, 1)), np.zeros((1, 1, 1))
+    one, states = Evaluation(*[row] * 6), States(row, rows, rows, rows, rows, rows, three, rows)
+    sizes = history_shapes(compiled, 1)
+    histories = JointHistories(**{name: np.zeros(size, np.int64 if name == "unique" else float) for name, size in sizes.items()})
+    begin = [(dense_terms, (system, work, 0.0, one, rows, rows)), (consistent, (system, work, 0.0, one, 0.0, 1, row))]
+    energy, joints = (energy_history, (system, work, states, rows)), (joint_history, (system, work, states, histories))
+    return begin, [energy, joints, (frame_history, (system, work, 0, Motions(row, rows, rows, rows), rows))]
 
 
 def compile_backwards(formalism: str, integrator: str) -> None:
