@@ -30,7 +30,7 @@ from flexmbs.integrators.redundant_contacts import redundant_at
 from flexmbs.integrators.stepper import integrate
 from flexmbs.model.bodies import RigidBody
 from flexmbs.model.contacts import JointLimit, SpherePlane
-from flexmbs.model.forces import PointSpring
+from flexmbs.model.forces import FrameForce, PointSpring
 from flexmbs.model.joints import Revolute
 from flexmbs.results.histories import Motions, States, energy_history, frame_history, joint_history
 from flexmbs.results.joints import JointHistories, history_shapes
@@ -45,12 +45,12 @@ OPTIONAL = {
     "drives and couplers": joint_rows_at, "relations and user rows": cut_rows_at, "stiffness of forces": force_blocks_at,
 }  # fmt: skip
 LAWS = "laws of forces and contacts"
-DEMO = ("multiplier", "generalized-alpha")  # the pair used by the demo
+DEMO = ("multiplier", "generalized-alpha", joint_forces_at)  # the pair used by the demo, and what else its model needs
 Progress = Callable[[float, str], None]
 
 
-def pendulum(*, contacts: bool = False, spring: bool = False) -> Model:
-    """A rod on a hinge; with a spring to the ground it is not eligible for the rigid-tree recursion."""
+def pendulum(*, contacts: bool = False, spring: bool = False, push: bool = False) -> Model:
+    """A rod on a hinge; with a spring to the ground or a force it is not eligible for the rigid-tree recursion."""
     model = Model("warm-up")
     rod = model.add(RigidBody("rod", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.5, 0.0, 0.0), frames={"tip": (1.0, 0.0, 0.0)}))
     model.add(Revolute("pivot", model.ground, rod, axis="y"))
@@ -59,6 +59,8 @@ def pendulum(*, contacts: bool = False, spring: bool = False) -> Model:
         model.add(JointLimit("stop", "pivot", lower=-1.0))
     if spring:
         model.add(PointSpring("spring", model.ground, rod["tip"], k=1.0, length=1.0))
+    if push:
+        model.add(FrameForce("push", rod["tip"], force=(0.0, 0.0, 1.0)))
     return model
 
 
@@ -94,13 +96,16 @@ def pairs() -> Iterator[tuple[str, str]]:
     return iter(dict.fromkeys((*first, *fitting)))
 
 
-def kernels(formalism: str, integrator: str) -> list[tuple[Any, Any]]:
-    """Kernels of a pair in the order in which a run needs them, each with representative records."""
+def kernels(formalism: str, integrator: str, *more: Entry) -> list[tuple[Any, Any]]:
+    """Kernels of a pair, and ``more`` of the shared ones, in the order in which a run needs them, each with representative
+    records."""
     method = INTEGRATORS[integrator]()
-    compiled = compile_model(pendulum(spring=True))
+    compiled = compile_model(pendulum(push=True))
     work = unconnected(compiled.system, declared_state(compiled).beta)
     one = Evaluation(*[np.zeros(1)] * 6)
-    shared: list[tuple[Any, Any]] = [(kernel, (Equations(compiled.system, work), one, one)) for kernel in SHARED.values()]
+    shared: list[tuple[Any, Any]] = [
+        (kernel, (Equations(compiled.system, work), one, one)) for kernel in (*SHARED.values(), *more)
+    ]
     if method.contacts:
         problem = make_problem(1)
         shared += [(solved_at, (problem,) * 3), (redundant_at, (problem.workspace,) * 3)]
@@ -122,10 +127,10 @@ def _of_start_and_results(compiled: Compiled, work: Work) -> tuple[list[tuple[An
     return begin, [energy, joints, (frame_history, (system, work, 0, Motions(row, rows, rows, rows), rows))]
 
 
-def compile_backwards(formalism: str, integrator: str) -> None:
+def compile_backwards(formalism: str, integrator: str, *more: Entry) -> None:
     """Compile the kernels of a pair from the last one on, except those being compiled by another process."""
     with layouts_only():  # it does not wait for a kernel that the other process compiles
-        wanted = kernels(formalism, integrator)
+        wanted = kernels(formalism, integrator, *more)
     for kernel, records in reversed(wanted):
         kernel.compile_ahead(*records)
 
@@ -134,7 +139,6 @@ def warm_up_demo() -> None:
     """Compile the kernels of the demo in this process: shared parts of kernels are compiled once."""
     for kernel, records in kernels(*DEMO):
         kernel.compile_ahead(*records)
-    compile_pair(*DEMO)
 
 
 def warm_up(progress: Progress) -> None:
