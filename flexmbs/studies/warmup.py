@@ -109,11 +109,11 @@ def kernels(formalism: str, integrator: str, *more: Entry) -> list[tuple[Any, An
     if method.contacts:
         problem = make_problem(1)
         shared += [(solved_at, (problem,) * 3), (redundant_at, (problem.workspace,) * 3)]
-    with layouts_only() as own:  # those that the formalism's workspace has
+    with layouts_only() as own:  # those of the formalism's workspace, which accelerations of rigid trees do without
         run = Run(compiled, method, FORMALISMS[formalism](), np.array([0.0, 1.0]), work)
     calls = [(kernel, records) for _, kernel, records in run.calls() if isinstance(kernel, Entry)]
     begin, end = _of_start_and_results(compiled, work)
-    return [*shared, *begin, *own, *calls, (integrate, (run.context,) * 3), *end]
+    return [*shared, *begin, *(own if method.needs == "residual" else ()), *calls, (integrate, (run.context,) * 3), *end]
 
 
 def _of_start_and_results(compiled: Compiled, work: Work) -> tuple[list[tuple[Any, Any]], list[tuple[Any, Any]]]:
