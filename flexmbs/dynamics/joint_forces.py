@@ -226,15 +226,15 @@ def joint_forces_at(model, here, none, t, slopes, which):
         by_primary = rows.loaded[f] > 0 and rows.body[f] >= 0
         if which != ALL and by_primary != (which == BY_PRIMARY):
             continue
-        a = system.tree.s_at[rows.body[f]] + rows.v[f]
-        before = work.force[a]
+        place = system.tree.s_at[rows.body[f]] + rows.v[f] if by_primary else 0
+        before = work.force[place]
         if which == BY_PRIMARY:
             loads_of_primary(system, work, f)
         elif which == WITH_REACTIONS and rows.loaded[f] > 0:
             loads_of_cut(system, work, f, here.lam)
         joint_force(system, work, t, here, f, slopes != 0.0)
         if which == BY_PRIMARY:
-            here.r[a] -= work.force[a] - before
+            here.r[place] -= work.force[place] - before
     if which != BY_PRIMARY and system.forces.joints.n.shape[0] > 0:
         joints_forces(system, work, t, here, slopes != 0.0)
     return 0
