@@ -85,6 +85,12 @@ def alone(name: str, *, wait: bool = True) -> Any:
     return locked(CACHE, name, wait=wait)
 
 
+def _unclaimed(name: str) -> bool:
+    """Whether no process compiles the kernel of that name."""
+    with alone(name, wait=False) as free:
+        return bool(free)
+
+
 _ENTRY_C = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3, *[ctypes.c_double] * 3)
 
 
@@ -138,9 +144,7 @@ class Entry:
 
     def compile_ahead(self, one: Any, two: Any, three: Any) -> None:
         """Onto the disk, where no other process is about it."""
-        with alone(self.name, wait=False) as free:
-            pass
-        if free:
+        if _unclaimed(self.name):
             self.address(one, two, three)
 
     def __call__(self, one: Packed, two: Packed, three: Packed, t: float = 0.0, a: float = 0.0, b: float = 0.0) -> int:
@@ -205,9 +209,7 @@ class PackedKernel:
 
     def compile_ahead(self, *given: Any) -> None:
         """Onto the disk, where no other process is about it; for arguments like these."""
-        with alone(self._name, wait=False) as free:
-            pass
-        if free:
+        if _unclaimed(self._name):
             layouts = tuple(map(layout, given))
             self.compiled.setdefault(layouts, self._compile(layouts))
 

@@ -155,14 +155,19 @@ def test_equations_springs_and_masses_in_displacement_axes(tmp_path):
     )
 
 
+def moved_at_random(folder, deck):
+    """The part of a deck, its degrees of freedom by node number, and two random motions that its connections allow."""
+    fe = pp.assemble(read(folder, deck))
+    six = fe.freedoms.six(np.argsort(fe.node_ids))
+    return fe, six, fe.constraints.motion(np.random.default_rng(1).uniform(-1, 1, (fe.freedoms.size, 2)))
+
+
 @pytest.mark.parametrize("components", ["1", "13", "23", "135", "2456", "123", "123456"])
 def test_rigid_spiders_of_single_components_in_displacement_axes(tmp_path, components):
     """Along the chosen axes of each foot u = t + θ × r, about them θ; the others are free."""
     bars = "CBAR,1,8,1,2,0.,0.,1.,BGG\n" + RING.replace("0.,0.,1.", "0.,0.,1.,BGG") + "GRID,7,,50.,40.,60.,6\n"
     deck = grids({2: 5, 3: 6}) + TURNED + bars + SECTION + f"RBE2,31,7,{components},2,3,4\n"
-    fe = pp.assemble(read(tmp_path, deck))
-    six = fe.freedoms.six(np.argsort(fe.node_ids))
-    u = fe.constraints.motion(np.random.default_rng(1).uniform(-1, 1, (fe.freedoms.size, 2)))
+    fe, six, u = moved_at_random(tmp_path, deck)
     t, theta = u[six[4][:3]], u[six[4][3:]]
     assert fe.constraints.dependent.size == 3 * len(components)
     for node, axes in ((2, axes_of(5, 2)), (3, axes_of(6, 3)), (4, np.eye(3))):
@@ -191,9 +196,7 @@ def test_averages_of_single_components_in_displacement_axes(tmp_path, components
     """The motion of the centre is that of the least weighted squares of the chosen components, along the axes of each foot."""
     bars = "CBAR,1,8,1,2,0.,0.,1.,BGG\n" + RING.replace("0.,0.,1.", "0.,0.,1.,BGG") + "GRID,7,,50.,40.,60.\n"
     deck = grids({2: 5, 3: 6}) + TURNED + bars + SECTION + f"RBE3,31,,7,123456,2.,{components},2,1\n,3.,{components},3,4\n"
-    fe = pp.assemble(read(tmp_path, deck))
-    six = fe.freedoms.six(np.argsort(fe.node_ids))
-    u = fe.constraints.motion(np.random.default_rng(1).uniform(-1, 1, (fe.freedoms.size, 2)))
+    fe, six, u = moved_at_random(tmp_path, deck)
     arms = {node: 1e-3 * (np.array(GRIDS[node]) - [50, 40, 60]) for node in GRIDS}
     size = np.mean([np.linalg.norm(arm) for arm in arms.values()])
     pull = np.zeros((6, 2))
