@@ -63,7 +63,7 @@ await opened(async (page, seen) => {
 
   await page.select('[data-player="field"]', "displacement");
   seen.coloured = await state();
-  await page.evaluate(() => (document.querySelector(".player").player.quality.level = 2)); // as of a slow card
+  await page.evaluate(() => Object.assign(document.querySelector(".player").player.quality, { level: 2, decide() {} })); // as of a slow card, however fast this one is
   await page.click('[data-player="play"]');
   await wait(700);
   seen.playing = await state();
