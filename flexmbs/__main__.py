@@ -206,6 +206,9 @@ def fmu(
     step: Annotated[float | None, typer.Option("--step", help="Fixed step, s; without it steps are error-controlled.")] = None,
     communication_step: Annotated[float | None, typer.Option("--communication-step", help="The one suggested, s.")] = None,
     version: Annotated[int, typer.Option("--fmi", help="Version of FMI, 3 or 2.")] = 3,
+    derivatives: Annotated[
+        bool | None, typer.Option("--derivatives/--no-derivatives", help="Directional derivatives; default: where possible.")
+    ] = None,
     allow_outside: AllowOutside = False,
     allow_code: AllowCode = False,
 ) -> None:
@@ -213,6 +216,7 @@ def fmu(
     from flexmbs.command.fmu import fmu as command
 
     options = {"t_end": t_end, "step": step, "communication_step": communication_step, "version": version}
+    options["derivatives"] = derivatives
     access = {"allow_outside": allow_outside, "allow_code": allow_code}
     command(model, output, (inputs or [], outputs or []), options, access)
 

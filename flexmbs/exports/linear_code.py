@@ -9,9 +9,10 @@ import shutil
 import subprocess
 import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
@@ -98,7 +99,7 @@ def write_linear(system: LinearSystem, path: str | Path, *, version: int = 3) ->
     if path.suffix == ".fmu":
         _write_unit(system, name, path, version)
     else:
-        write_text(path, _rendered(f"linear{path.suffix}", _facts(system, name)))
+        write_text(path, rendered(f"linear{path.suffix}", _facts(system, name)))
     return path
 
 
@@ -132,7 +133,8 @@ def _plain(text: str) -> str:
     return re.sub(r'[\\"*\n\r%{}]', " ", text.replace("²", "2").replace("'", " "))
 
 
-def _rendered(template: str, facts: dict[str, Any]) -> str:
+def rendered(template: str, facts: dict[str, Any]) -> str:
+    """A template of this package with facts."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -175,18 +177,18 @@ def _sums(of_states: list[list[float]], of_inputs: list[list[float]]) -> list[st
 def _write_unit(system: LinearSystem, name: str, path: Path, version: int) -> None:
     """The unit: description, sources, and a binary for this machine where a C compiler makes one."""
     facts = _facts(system, name) | {"unit": True, "version": version, "absent": ABSENT[version]}
-    text = _rendered("linear.c", facts)
+    text = rendered("linear.c", facts)
     facts["guid"] = hashlib.sha256(text.encode()).hexdigest()[:32]
-    source = text + _rendered("fmi.c", facts)
+    source = text + rendered("fmi.c", facts)
     facts["variables"] = variables = _variables(system)
     facts["output_places"] = [k + 1 for k, each in enumerate(variables) if each["causality"] == "output"]
     facts["title"] = _attribute(facts["title"])
     with whole_file(path) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as unit:
-        unit.writestr("modelDescription.xml", _rendered("description.xml", facts))
+        unit.writestr("modelDescription.xml", rendered("description.xml", facts))
         unit.writestr(f"sources/{name}.c", source)
         if version == 3:
             unit.writestr("sources/buildDescription.xml", BUILD.format(name=name))
-        binary = _compiled(source, name)
+        binary = compiled_library(source, name)
         if binary is not None:
             unit.writestr(f"binaries/{PLATFORM[version]}/{name}.so", binary)
 
@@ -222,18 +224,35 @@ def _attribute(text: str) -> str:
     return escape(text, {'"': "&quot;", "\n": " ", "\r": " ", "\t": " "})
 
 
-def _compiled(source: str, name: str) -> bytes | None:
-    """The shared library of a source for this machine, None without a C compiler or on other systems than Linux on x86-64."""
+def compiler() -> str | None:
+    """The C compiler of this machine, None without one or on other systems than Linux on x86-64."""
     import platform
 
-    compiler = shutil.which("cc")
-    if compiler is None or (platform.system(), platform.machine()) != ("Linux", "x86_64"):
+    return shutil.which("cc") if (platform.system(), platform.machine()) == ("Linux", "x86_64") else None
+
+
+def compiled_library(source: str, name: str, needed: Mapping[str, bytes] = MappingProxyType({})) -> bytes | None:
+    """The shared library of a source for this machine, None without a `compiler`.
+
+    needed: libraries by name that it loads from its own folder. Raises `MachineError`.
+    """
+    cc = compiler()
+    if cc is None:
         return None
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         (place / f"{name}.c").write_text(source, encoding="utf-8")
-        command = [compiler, "-std=c99", "-O2", "-shared", "-fPIC", f"{name}.c", "-o", f"{name}.so", "-lm"]
+        for each, content in needed.items():
+            (place / each).write_bytes(content)
+        beside = ["-Wl,--no-as-needed", "-Wl,-rpath,$ORIGIN", *needed] if needed else []
+        command = [cc, "-std=c99", "-O2", "-shared", "-fPIC", f"{name}.c", "-o", f"{name}.so", *beside, "-lm", "-ldl"]
         made = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
         if made.returncode:
-            raise MachineError(f"{compiler} does not compile the unit: {made.stderr.splitlines()[:1]}")
-        return (place / f"{name}.so").read_bytes()
+            raise MachineError(f"{cc} does not compile the unit: {made.stderr.splitlines()[:1]}")
+        binary = (place / f"{name}.so").read_bytes()
+    for each in needed:
+        if each.encode() + b"\0" not in binary:
+            raise MachineError(
+                f"{cc}: '{each}' has another name within; install the version of PythonFMU that flexmbs[fmu] names"
+            )
+    return binary

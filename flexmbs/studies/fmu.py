@@ -12,18 +12,23 @@ import re
 import shutil
 import sys
 import tempfile
+import warnings
 from collections.abc import Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from flexmbs.api.model import Model
 from flexmbs.declaration import shown
-from flexmbs.errors import InputError, MachineError
+from flexmbs.errors import InputError, MachineError, ModelWarning
+from flexmbs.exports.derivatives_library import with_derivatives
+from flexmbs.exports.linear_code import compiler
 from flexmbs.files.output import whole_file
 from flexmbs.files.paths import file_path
 from flexmbs.integrators.integrator import is_number
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.studies.fmu_slave import MODEL, OPTIONS
+from flexmbs.studies.state_slopes import coordinates_of
 from flexmbs.studies.stepper import Stepper
 from flexmbs.studies.stepper_ports import OF_INPUTS, OF_OUTPUTS, Port, Ports, named
 
@@ -50,7 +55,7 @@ def export_fmu(
     model: Model, path: str | Path, *, inputs: Ports = (), outputs: Ports = (), step: float | None = None,
     t_end: float | None = None, communication_step: float | None = None, formalism: str | None = None,
     coordinates: str | None = None, integrator: str | None = None, rtol: float | None = None, atol: float | None = None,
-    version: int = 3,
+    version: int = 3, derivatives: bool | None = None,
 ) -> Path:  # fmt: skip
     """Write a model as a co-simulation unit of FMI 3 or 2, which runs where Python with flexmbs and PythonFMU's binary do.
 
@@ -59,7 +64,12 @@ def export_fmu(
     time that can be reached.  communication_step (s): the one suggested to the importing program, ``step`` by default, of
     controlled steps a thousandth of t_end.
     version: of FMI, 3 or 2. Inputs are held within communication steps. States of the unit can be taken, put back and
-    serialized, bitwise; it has no directional derivatives. Returns the path.
+    serialized, bitwise. Returns the path.
+    derivatives: the unit shows its independent states ``states.hinge_0``, ``states.hinge_0_rate`` … with their derivatives, and
+    gives directional derivatives of these and of the outputs along states, inputs and (FMI 3) time: A, B, C and D of `linearize`
+    at its present state. Its binary is compiled and runs on Linux on x86-64 alone; False: a unit without, for all systems of
+    PythonFMU. By default with derivatives where they can be had, else a `ModelWarning` says why not: there is no C compiler, or
+    the model has rigid contacts, discrete controllers, functions of reactions, or loops of ball joints without single freedoms.
     Raises `InputError`, also for what a model file cannot hold, `MachineError` without the extra ``flexmbs[fmu]``.
 
     Examples
@@ -96,6 +106,7 @@ def export_fmu(
     if both:
         raise InputError(f"outputs.{sorted(both)[0]}: is also the name of an input; rename one")
     stepper = Stepper(model, **options, **found)  # which tells what cannot run
+    states = _states(stepper, derivatives)
     suggested = _communication_step(communication_step, step or stepper.t_end / COMMUNICATIONS, stepper.t_end)
     builder = _builder(version)
     with tempfile.TemporaryDirectory() as folder:
@@ -107,21 +118,50 @@ def export_fmu(
         units = {**stepper.inputs.units, **stepper.outputs.units}
         facts = {
             "stepper": options | found, "experiment": experiment, "units": units, "version": version, "description": model.name,
+            "states": states,
         }  # fmt: skip
         (content / OPTIONS).write_text(json.dumps(facts, indent=1), encoding="utf-8")
-        script = place / f"{name.lower()}_unit.py"
+        script = place / f"flexmbs_{name}_{version}.py"  # one process may import it of units of both versions
         script.write_text(SCRIPT.format(name=name, package=PACKAGES[version], version=version), encoding="utf-8")
-        states = {"canGetAndSetFMUstate": True, "canSerializeFMUstate": True}
-        states |= {key.replace("state", "State"): True for key in states}  # as FMI 3 spells them
+        abilities = {"canGetAndSetFMUstate": True, "canSerializeFMUstate": True}
+        abilities |= {key.replace("state", "State"): True for key in abilities}  # as FMI 3 spells them
         known = list(sys.path)
         try:
-            made = builder.build_FMU(script, place, project_files=sorted(content.iterdir()), **states)
+            made = builder.build_FMU(script, place, project_files=sorted(content.iterdir()), **abilities)
         finally:
             sys.path[:] = known  # the builder adds the folder, which is removed
             sys.modules.pop(script.stem, None)
-        with whole_file(path) as target:
-            shutil.copyfile(made, target)
+        if states:
+            with_derivatives(made, name, version, path)
+        else:
+            with whole_file(path) as target:
+                shutil.copyfile(made, target)
     return path
+
+
+def _states(stepper: Stepper, wanted: bool | None) -> dict[str, Any] | None:
+    """The states that a unit with derivatives shows, None without. Raises `InputError` and `MachineError` where they are wanted
+    and cannot be had."""
+    if wanted is not None and not isinstance(wanted, bool):
+        raise InputError(f"derivatives: must be True, False or None, not {shown(wanted)}")
+    if wanted is False:
+        return None
+    try:
+        if compiler() is None:
+            raise MachineError("a C compiler, cc, on Linux on x86-64 is needed")
+        chosen, compiled = coordinates_of(stepper)
+    except (InputError, MachineError) as error:
+        text = f"derivatives: {error}"
+        if wanted:
+            raise type(error)(text) from None
+        warnings.warn(f"export_fmu: the unit has no directional derivatives: {error}", ModelWarning, stacklevel=3)
+        return None
+    stored = chosen.stored(compiled)
+    names: list[str] = []
+    for name in stored["names"]:
+        own = "states." + re.sub(r"\W", "_", name, flags=re.ASCII)
+        names.append(next(each for k in count(1) if (each := own if k == 1 else f"{own}_{k}") not in names))
+    return stored | {"variables": names}
 
 
 def _communication_step(given: float | None, default: float, t_end: float) -> float:

@@ -2,9 +2,11 @@
 
 import io
 import json
-from copy import deepcopy
+import math
+from collections.abc import Callable
 from functools import cached_property, partial
 from importlib import import_module
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement
@@ -13,14 +15,41 @@ import numpy as np
 
 from flexmbs.api.model import load
 from flexmbs.errors import FlexmbsError, InputError
+from flexmbs.exports.derivatives_library import MARK
+from flexmbs.results.state import State
+from flexmbs.studies.ports import Port
+from flexmbs.studies.state_slopes import Coordinates, named_coordinates, present_state, slopes
 from flexmbs.studies.stepper import Stepper
 
 MODEL, OPTIONS = "model.toml", "unit.json"
 AT = 1e-9  # of the time, by which an importing program may round it
+LISTS = {"Output": "Outputs", "ContinuousStateDerivative": "Derivatives", "InitialUnknown": "InitialUnknowns"}  # of FMI 2
 SI = {  # powers of base units
     "N": {"kg": 1, "m": 1, "s": -2}, "N m": {"kg": 1, "m": 2, "s": -2}, "m": {"m": 1}, "rad": {"rad": 1},
     "m/s": {"m": 1, "s": -1}, "rad/s": {"rad": 1, "s": -1},
 }  # fmt: skip
+
+
+class Linear:
+    """States, their rates and slopes at one state of the run, each found when it is needed first."""
+
+    def __init__(self, here: State, chosen: Coordinates, outputs: list[Port]) -> None:
+        self._here, self._chosen, self._outputs = here, chosen, outputs
+
+    @cached_property
+    def x(self) -> np.ndarray:
+        """(n,) the states."""
+        return self._chosen.values(self._here)
+
+    @cached_property
+    def rates(self) -> np.ndarray:
+        """(n,) their derivatives."""
+        return self._chosen.rates(self._here)
+
+    @cached_property
+    def slopes(self) -> np.ndarray:
+        """As of `state_slopes.slopes`."""
+        return slopes(self._here, self._chosen, self._outputs)
 
 
 class Unit:
@@ -35,7 +64,11 @@ class Unit:
             self._options[key] = {name: tuple(port) for name, port in self._options[key].items()}
         self._units: dict[str, str] = facts["units"]
         self._given = dict.fromkeys(self._options["inputs"], 0.0)
-        self._begun, self._wrong = 0.0, ""
+        self._begun, self._wrong, self._entered = 0.0, "", False
+        self._states: dict[str, Any] | None = facts["states"]
+        self._names: list[str] = self._states["variables"] if self._states else []
+        self._accepted = 0  # changes of the state so far
+        self._present: tuple[Any, Linear] | None = None
         self.description = facts["description"]
         self._register(facts["experiment"])
 
@@ -58,14 +91,48 @@ class Unit:
         for name in self._options["outputs"]:
             ends = {"getter": lambda name=name: self.stepper.outputs[name], "initial": initial.calculated}
             self.register_variable(real(name, causality=causality.output, **continuous, **ends), nested=False)  # type: ignore[attr-defined]
+        inner = continuous | {"causality": causality.local, "initial": initial.calculated}
+        for pattern, values in (("{}", "x"), ("der({})", "rates")):
+            for k, name in enumerate(self._names):
+                ends = {"getter": lambda k=k, values=values: getattr(self._linear(), values)[k]}
+                self.register_variable(real(pattern.format(name), **inner, **ends), nested=False)  # type: ignore[attr-defined]
+
+    def _places(self) -> dict[str, list[int]]:
+        """Value references of time, inputs, outputs, states and their derivatives."""
+        sizes = [self._version - 2, len(self._given), len(self._options["outputs"]), len(self._names), len(self._names)]
+        ends = list(accumulate(sizes, initial=0))
+        return {key: list(range(a, b)) for key, a, b in zip(("time", "inputs", "outputs", "states", "rates"), ends, ends[1:])}
 
     def to_xml(self, *options: Any) -> Any:
-        """The description with units, in FMI 2 with the outputs among the initial unknowns, which PythonFMU leaves out."""
+        """The description with units, and a structure that tells what depends on what."""
         root = super().to_xml(*options)  # type: ignore[misc]
         self._add_units(root)
-        outputs = root.find("ModelStructure/Outputs")
-        if self._version == 2 and outputs is not None:
-            SubElement(root.find("ModelStructure"), "InitialUnknowns").extend(deepcopy(list(outputs)))
+        kind, given = root.find("CoSimulation"), bool(self._states)
+        kind.set("providesDirectionalDerivative" if self._version == 2 else "providesDirectionalDerivatives", str(given).lower())
+        variables, at = root.findall("ModelVariables/*"), self._places()
+        first = 1 if self._version == 2 else 0  # of the indices by which FMI 2 names variables
+        for state, rate in zip(at["states"], at["rates"]):
+            typed = variables[rate] if self._version == 3 else variables[rate].find("Real")
+            typed.set("derivative", str(first + state))
+        structure = root.find("ModelStructure")
+        structure.clear()
+        begun = at["time"] if given else []
+        inner = [*begun, *at["inputs"]]
+        lists = {
+            "Output": {each: [*begun, *at["states"]] for each in at["outputs"]},
+            "ContinuousStateDerivative": {each: [*inner, *at["states"]] for each in at["rates"]},
+            "InitialUnknown": {
+                **{each: begun for each in at["outputs"]}, **{each: [] for each in at["states"]},
+                **{each: inner for each in at["rates"]},
+            },
+        }  # fmt: skip
+        for name, unknowns in lists.items():
+            parent, tag, key = structure, name, "valueReference"
+            if self._version == 2 and unknowns:
+                parent, tag, key = SubElement(structure, LISTS[name]), "Unknown", "index"
+            for unknown, by in unknowns.items():
+                dependencies = " ".join(str(first + each) for each in sorted(by))
+                SubElement(parent, tag, {key: str(first + unknown), "dependencies": dependencies})
         return root
 
     def _add_units(self, root: Element) -> None:
@@ -86,6 +153,57 @@ class Unit:
     def stepper(self) -> Stepper:
         """The run, made when it is needed first."""
         return Stepper(load(self._folder / MODEL), **self._options)
+
+    def _linear(self) -> "Linear":
+        """x, ẋ and their slopes at the present state with the present inputs."""
+        key = (self._accepted, tuple(self._given.values()))
+        if self._present is None or self._present[0] != key:
+            assert self._states is not None
+            here = present_state(self.stepper, self._given)
+            ports = list(self._options["outputs"].values())
+            self._present = key, Linear(here, named_coordinates(here.compiled, self._states), ports)
+        return self._present[1]
+
+    def get_real(self, references: list[int]) -> list[float]:
+        """Values of variables, or the answer to a question for derivatives (FMI 2)."""
+        return self._values(references, super().get_real)  # type: ignore[misc]
+
+    def get_float64(self, references: list[int]) -> list[float]:
+        """Values of variables, or the answer to a question for derivatives (FMI 3)."""
+        return self._values(references, super().get_float64)  # type: ignore[misc]
+
+    def _values(self, references: list[int], known: Callable[[list[int]], list[float]]) -> list[float]:
+        """What fails is told in the log, since an exception here ends the unit: values are no numbers, derivatives fail."""
+        asked = references[:1] == [MARK]
+        try:
+            if asked:
+                derivatives = self._along(np.array(references[1:], np.int32))
+                return [0.0, *derivatives, *[0.0] * (len(references) - 1 - len(derivatives))]
+            return known(references)
+        except Exception as error:  # also of user functions
+            self.log(f"{type(error).__name__}: {error}", self._failed)  # type: ignore[attr-defined]
+            return [1.0 if asked else math.nan] * len(references)
+
+    def _along(self, words: np.ndarray) -> np.ndarray:
+        """Derivatives of unknowns along seeds of knowns: numbers of both, value references, halves of the seeds."""
+        rows, columns = int(words[0]), int(words[1])
+        unknown, known, halves = np.split(words[2:], [rows, rows + columns])
+        if self._states is None or not self._entered:
+            raise InputError("derivatives: this unit has none" if self._entered else "derivatives: initialize the unit first")
+        at = self._places()
+        row = {each: k for k, each in enumerate([*at["rates"], *at["outputs"], *at["states"]])}
+        column = {each: k for k, each in enumerate([*at["states"], *at["inputs"], *at["time"]])}
+        for which, places, text in ((unknown, row, "unknown"), (known, column, "known")):
+            for each in which:
+                if int(each) not in places:
+                    raise InputError(f"derivatives: value reference {int(each)} is no {text} of the unit; see its ModelStructure")
+        matrix = self._linear().slopes
+        whole = np.vstack([matrix, np.eye(len(at["states"]), matrix.shape[1])])
+        return np.asarray(whole[np.ix_([row[int(k)] for k in unknown], [column[int(k)] for k in known])] @ halves.view(float))
+
+    def enter_initialization_mode(self) -> None:
+        """From here on derivatives may be asked for."""
+        self._entered = True
 
     def setup_experiment(self, start_time: float, stop_time: float | None = None, tolerance: float | None = None) -> None:
         """The times of the importing program; runs begin at zero."""
@@ -109,6 +227,7 @@ class Unit:
             raise InputError(self._wrong)
         if abs(current_time - here) > AT * (1.0 + here):
             raise InputError(f"step from {current_time:g} s: the unit is at {here:g} s; start there, or put a state back")
+        self._accepted += 1
         self.stepper.inputs.update(self._given)  # here, since an exception of a setter is fatal
         self._begun = self.stepper.advance(current_time + step_size)
 
@@ -116,6 +235,7 @@ class Unit:
         return {"stepper": self.stepper.state, "given": dict(self._given), "begun": self._begun}
 
     def _set_fmu_state(self, state: dict[str, Any]) -> None:
+        self._accepted += 1
         self.stepper.state = state["stepper"]
         self._given.update(state["given"])
         self._begun = state["begun"]

@@ -36,12 +36,23 @@ def kinematic_matrix(state: State) -> np.ndarray:
 
 def frame_jacobian(state: State, frame: str | FrameRef) -> tuple[np.ndarray, np.ndarray]:
     """Rotation (3, 3) of a frame and J (6, ns): its velocity and angular velocity in world axes are J s. Raises `InputError`."""
-    compiled, ns = state.compiled, len(state.s)
-    number = frame_number(compiled, frame)
-    out = np.zeros((ns + 1, 24))
-    q, s = np.tile(state.q, (ns + 1, 1)), np.vstack([np.zeros(ns), np.eye(ns)])
-    frame_history(compiled.system, state.work(), number, Motions(np.full(len(q), state.t), q, s, np.zeros_like(s)), out)
+    out = _frame_rates(state, frame, np.eye(len(state.s)))
     return out[0, :9].reshape(3, 3), (out[1:, 12:18] - out[0, 12:18]).T
+
+
+def frame_drift(state: State, frame: str | FrameRef) -> np.ndarray:
+    """(6,): velocity and angular velocity of a frame in world axes at s = 0, by drives within joints. Raises `InputError`."""
+    return np.asarray(_frame_rates(state, frame, np.zeros((0, len(state.s))))[0, 12:18])
+
+
+def _frame_rates(state: State, frame: str | FrameRef, velocities: np.ndarray) -> np.ndarray:
+    """Rows of `frame_history` at s = 0 and at the rows of velocities."""
+    compiled, n = state.compiled, len(velocities) + 1
+    number = frame_number(compiled, frame)
+    out = np.zeros((n, 24))
+    q, s = np.tile(state.q, (n, 1)), np.vstack([np.zeros(len(state.s)), velocities])
+    frame_history(compiled.system, state.work(), number, Motions(np.full(n, state.t), q, s, np.zeros_like(s)), out)
+    return out
 
 
 def body_jacobian(state: State, body: str) -> np.ndarray:

@@ -162,7 +162,7 @@ def linearize(
     here = state_about(model, at)
     require_no_contacts(model, "linearize")
     require_no_functions_of_reactions(model, "linearize")
-    _require_rest_of_loaded(here)
+    require_rest_of_loaded(here)
     require_no_samplers(model, "linearize")
     found = _about(here, inputs, outputs, independent)
     return replace(found, steady=found.steady and _constant(found)) if holonomic_rows(here.compiled).all() else found
@@ -197,7 +197,7 @@ def _other(here: State, speed: float) -> State | None:
 def _about(here: State, inputs: Sequence[Port], outputs: Sequence[Port], independent: Sequence[str]) -> Linearization:
     """The linearization about a state; steady if the velocities are constant."""
     slopes, known = tangents(here), dense(here)
-    _require_slopes(here, slopes)
+    require_slopes(here, slopes)
     full, A = _full(here, slopes, known)
     wanted, shown = read_inputs(here, inputs), read_outputs(here, outputs, slopes)
     ports = (wanted.all_names, tuple(shown.names), wanted.all_units, tuple(shown.units), len(wanted.drives))
@@ -244,14 +244,14 @@ def _about(here: State, inputs: Sequence[Port], outputs: Sequence[Port], indepen
     )  # fmt: skip
 
 
-def _require_rest_of_loaded(here: State) -> None:
+def require_rest_of_loaded(here: State) -> None:
     """Raise `InputError` where friction that depends on reactions slides: its change with λ is not part of the matrices."""
     if np.abs(here.s).max(initial=0.0) > 0.0:
         for name in loaded_by_reactions(here.compiled.model.forces.values()):
             raise InputError(f"linearize: friction '{name}' depends on reactions; linearize a state at rest, or remove it")
 
 
-def _require_slopes(here: State, slopes: Tangents) -> None:
+def require_slopes(here: State, slopes: Tangents) -> None:
     """Raise `InputError` at corners and jumps, where there are no matrices."""
     problems = [f"linearize: {corner}; linearize another state, or smooth its law" for corner in slopes.corners]
     names = velocity_names(here.compiled)

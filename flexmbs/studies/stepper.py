@@ -52,6 +52,7 @@ from flexmbs.system.compile import Compiled
 from flexmbs.system.names import velocity_names
 from flexmbs.system.trajectory import Trajectory
 from flexmbs.time_stepping.outcome import outcome
+from flexmbs.time_stepping.records import make_outputs
 from flexmbs.time_stepping.run_state import RunState, State
 
 CHANGED = "inputs.changed"  # in the state: inputs were set since the last step
@@ -131,6 +132,7 @@ class Stepper:
         self._forces_jump = run.kernels.jump.bound(memory, context, context) if held else None
         self._whole, self._model = RunState(run), _identity(run.compiled)
         self._options = np.array([json.dumps(options_of(self._ready))], np.bytes_)
+        self.held = frozenset(each.item for each in held.values())  # forces that apply the inputs
         self._none = Trajectory(*(array[:0] for array in run.out))
         self.inputs = Inputs(units_of(model, given_inputs), places(held, run.compiled.force_states), run.state.z, self._alone)
         values, evaluate = run.state_functions(state_functions(read))
@@ -190,6 +192,24 @@ class Stepper:
             return self._lead(float(t), False)
         finally:
             corners[k] = kept
+
+    @property
+    def compiled(self) -> Compiled:
+        """The compiled model, with a force for each input."""
+        return self._run.compiled
+
+    def present(self, inputs: Mapping[str, float] | None = None) -> Trajectory:
+        """The present state as the one output of a trajectory, with other values of inputs. Raises `InputError`."""
+        run = self._run
+        with self._alone:
+            state, path = run.state, run.work.path
+            row = Trajectory(*make_outputs(np.array([self._clock[TIME]]), run.facts, len(path.beta)))
+            for name in ("q", "s", "sd", "lam", "z"):
+                getattr(row, name)[0] = getattr(state, name)
+            row.beta[0] = path.beta
+        for name, value in (inputs or {}).items():
+            row.z[0, self.inputs.place(name, value)] = value
+        return row
 
     @property
     def notes(self) -> list[str]:

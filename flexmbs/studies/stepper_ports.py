@@ -45,9 +45,7 @@ class Inputs(MutableMapping[str, float]):
         return float(self._z[self._place(name)])
 
     def __setitem__(self, name: str, value: float) -> None:
-        place = self._place(name)
-        if not (is_number(value) and math.isfinite(value)):
-            raise InputError(f"inputs.{name}: {shown(value)} is no finite number; give {self.units[name]}")
+        place = self.place(name, value)
         with self._alone:
             if self._z[place] != value:
                 self._z[place] = value
@@ -64,6 +62,13 @@ class Inputs(MutableMapping[str, float]):
 
     def __len__(self) -> int:
         return len(self._places)
+
+    def place(self, name: str, value: float) -> int:
+        """Where a value is among the force states. Raises `InputError` for one that is no finite number."""
+        place = self._place(name)
+        if not (is_number(value) and math.isfinite(value)):
+            raise InputError(f"inputs.{name}: {shown(value)} is no finite number; give {self.units[name]}")
+        return place
 
     def _place(self, name: str) -> int:
         if name not in self._places:

@@ -1,13 +1,22 @@
 """Units of FMI 2 and 3 through FMPy: valid, equal to the run inside, controlled from outside, with states."""
 
+import sys
+import zipfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 import flexmbs as fm
+from flexmbs.model.parts import model_parts
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "contract"))
+from any_models import any_model
+from random_models import driven_coordinates
 
 fmpy = pytest.importorskip("fmpy")
 fmi2, fmi3, validation = (pytest.importorskip(f"fmpy.{each}") for each in ("fmi2", "fmi3", "validation"))
@@ -21,10 +30,10 @@ PORTS: dict[str, Any] = {
 KP, KD = 20.0, 2.0
 
 
-def pendulum() -> fm.Model:
+def pendulum(q0: float = 0.4) -> fm.Model:
     model = fm.Model("pendulum")
     bob = model.add(fm.RigidBody("bob", mass=1.0, inertia=(0.01, 0.01, 0.01), frames={"pin": (0, 0, 1.0)}))
-    model.add(fm.Revolute("hinge", model.ground, bob["pin"], axis="y", q0=0.4))
+    model.add(fm.Revolute("hinge", model.ground, bob["pin"], axis="y", q0=q0))
     return model
 
 
@@ -77,7 +86,8 @@ def slave(unit: Path, tmp_path: Path) -> Iterator[Slave]:
 def test_the_unit_is_valid_and_says_that_it_needs_its_tool(unit: Path) -> None:
     assert validation.validate_fmu(str(unit)) == []
     description = fmpy.read_model_description(str(unit))
-    assert {each.name: each.unit for each in description.modelVariables if each.name != "time"} == UNITS
+    ports = [each for each in description.modelVariables if each.causality in ("input", "output")]
+    assert {each.name: each.unit for each in ports} == UNITS
     newton_metre = next(each.baseUnit for each in description.unitDefinitions if each.name == "N m")
     assert (newton_metre.kg, newton_metre.m, newton_metre.s, newton_metre.rad) == (1, 2, -2, 0)
     assert description.coSimulation.needsExecutionTool
@@ -164,6 +174,143 @@ def test_an_external_controller_converges_to_the_run_in_one_piece(unit: Path, tm
     assert errors[1] / errors[2] == pytest.approx(2.0, abs=0.3)
 
 
+class Variables:
+    """Value references of a unit by causality, and its calls."""
+
+    def __init__(self, file: Path, folder: Path) -> None:
+        self.description = fmpy.read_model_description(str(file))
+        about = self.description
+        names = [each.name for each in about.modelVariables if each.causality == "output"][:1] * 3
+        self.slave = Slave(file, folder, (names[0], names[0], names[0]))
+        self.fmu, self.version = self.slave.fmu, self.slave.version
+        of = {each.name: each.valueReference for each in about.modelVariables}
+        self.inputs = [each.valueReference for each in about.modelVariables if each.causality == "input"]
+        self.outputs = [each.variable.valueReference for each in about.outputs]
+        self.rates = [each.variable.valueReference for each in about.derivatives]
+        self.states = [each.variable.derivative.valueReference for each in about.derivatives]
+        self.of = of
+
+    def get(self, references: list[int]) -> np.ndarray:
+        return (
+            np.array((self.fmu.getReal if self.version == 2 else self.fmu.getFloat64)(references)) if references else np.zeros(0)
+        )
+
+    def set(self, values: np.ndarray) -> None:
+        if self.inputs:
+            (self.fmu.setReal if self.version == 2 else self.fmu.setFloat64)(self.inputs, values.tolist())
+
+    def kept(self) -> Any:
+        return (self.fmu.getFMUstate if self.version == 2 else self.fmu.getFMUState)()
+
+    def put_back(self, state: Any) -> None:
+        (self.fmu.setFMUstate if self.version == 2 else self.fmu.setFMUState)(state)
+
+    def slopes(self, unknown: list[int], known: list[int]) -> np.ndarray:
+        """∂unknown/∂known, column by column."""
+        columns = [self.fmu.getDirectionalDerivative(unknown, [each], [1.0]) for each in known]
+        return np.array(columns).reshape(len(known), len(unknown)).T
+
+    def close(self) -> None:
+        self.fmu.terminate()
+        self.fmu.freeInstance()
+
+
+def capability(file: Path) -> str | None:
+    """Whether the description promises derivatives; adjoint ones it never does."""
+    with zipfile.ZipFile(file) as unit:
+        given = ElementTree.fromstring(unit.read("modelDescription.xml")).find("CoSimulation")
+    assert given is not None
+    assert given.get("providesAdjointDerivatives") is None
+    found = [value for key, value in given.attrib.items() if key.startswith("providesDirectionalDerivative")]
+    return found[0] if len(found) == 1 else None
+
+
+def test_the_structure_names_what_depends_on_what(unit: Path) -> None:
+    about = fmpy.read_model_description(str(unit))
+    assert capability(unit) == "true"
+    states = {"states.hinge_0", "states.hinge_0_rate"}
+    time = {"time"} if about.fmiVersion[0] == "3" else set()
+    for unknown in about.outputs:
+        assert {each.name for each in unknown.dependencies} == states | time
+    for unknown in about.derivatives:
+        assert {each.name for each in unknown.dependencies} == states | time | {"motor"}
+        assert unknown.variable.name == f"der({unknown.variable.derivative.name})"
+
+
+def test_derivatives_are_those_of_linearize_and_of_the_pendulum(unit: Path, tmp_path: Path) -> None:
+    """At the lower position A, B, C of `linearize`; in motion φ̈ = (M − m g l sin φ)/J."""
+    one = Variables(unit, tmp_path)
+    for k in range(5):
+        one.set(np.array([0.7]))
+        one.fmu.doStep(0.1 * k, 0.1)
+        phi, J = one.get(one.states)[0], 1.01
+        wanted = np.array([[0.0, 1.0, 0.0], [-9.81 / J * np.cos(phi), 0.0, 1.0 / J], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+        found = one.slopes([*one.rates, *one.outputs], [*one.states, *one.inputs])
+        assert np.abs(found - wanted).max() < 1e-9
+        assert one.get(one.rates) == pytest.approx([one.get(one.states)[1], (0.7 - 9.81 * np.sin(phi)) / J], rel=1e-9)
+    one.close()
+    model = pendulum(0.0)
+    file = fm.export_fmu(model, tmp_path / "Rest.fmu", step=1e-3, t_end=1.0, version=one.version, **PORTS)
+    ports = {key: list(PORTS[key].values()) for key in PORTS}
+    linear = fm.linearize(model, **ports)
+    still = Variables(file, tmp_path / "rest")
+    found = still.slopes([*still.rates, *still.outputs], [*still.states, *still.inputs])
+    assert np.allclose(found, np.block([[linear.A, linear.B], [linear.C, linear.feedthrough]]), rtol=0.0, atol=1e-9)
+    still.close()
+
+
+def storable(model: fm.Model) -> bool:
+    """No user functions, which no file of the tests holds."""
+    return not any(callable(value) for _, value in model_parts(model))
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("seed", [0, 5, 12, 16, 18, 20, 23, 24, 25, 27])
+def test_derivatives_of_random_models_are_differences_through_the_unit(seed: int, version: int, tmp_path: Path) -> None:
+    """Along inputs by small changes of these; along the motion ẍ = A ẋ + ∂f/∂t and ẏ = C ẋ + ∂g/∂t by small steps."""
+    model = any_model(seed, fits=storable).model
+    ports: dict[str, Any] = {"inputs": {}, "outputs": {}}
+    for name, joint in model.joints.items():
+        for v, _ in driven_coordinates(joint):
+            ports["inputs"][f"m {name} {v}"] = ("effort", name, v)
+            ports["outputs"] |= {f"x {name} {v}": ("coordinate", name, v), f"v {name} {v}": ("rate", name, v)}
+    for name in model.bodies:
+        ports["inputs"][f"f {name}"], ports["outputs"][f"r {name}"] = ("force", name, "y"), ("position", name, "z")
+    h = 1e-4
+    file = fm.export_fmu(model, tmp_path / "Any.fmu", step=h, t_end=0.1, version=version, derivatives=True, **ports)
+    assert validation.validate_fmu(str(file)) == []
+    one, rng = Variables(file, tmp_path), np.random.default_rng(seed)
+    unknown, known = [*one.rates, *one.outputs], [*one.states, *one.inputs]
+    time = [one.of["time"]] if version == 3 else []
+    for k in range(3):
+        given = rng.normal(size=len(one.inputs))
+        one.set(given)
+        one.fmu.doStep(0.01 * k, 0.01)
+        found = one.slopes(unknown, [*known, *time])
+        n, m = len(one.states), len(one.inputs)
+        for i in range(m):
+            values = []
+            for sign in (1.0, -1.0):
+                one.set(given + sign * 1e-2 * np.eye(m)[i])
+                values.append(one.get(unknown))
+            wanted = (values[0] - values[1]) / 2e-2
+            assert np.abs(wanted - found[:, n + i]).max() < 1e-6 * (1.0 + np.abs(wanted).max())
+        one.set(given)
+        if version == 2:  # time is no variable
+            continue
+        before, rate, state = one.get(unknown), one.get(one.rates), one.kept()
+        one.fmu.doStep(0.01 * (k + 1), h)
+        after, rate_after = one.get(unknown), one.get(one.rates)
+        later = one.slopes(unknown, [*known, *time])
+        one.put_back(state)
+        both = ((found, rate), (later, rate_after))
+        along = sum(0.5 * (each[:, :n] @ rates + each[:, n + m :].sum(axis=1)) for each, rates in both)
+        scale = np.abs(found[:, :n]) @ np.abs(rate) + 1.0
+        assert (np.abs((after - before) / h - along) / scale).max() < 1e-4
+        assert np.array_equal(one.get(unknown), before)
+    one.close()
+
+
 def test_inputs_that_are_no_numbers_stop_the_step_only(slave: Slave) -> None:
     for value in (np.nan, np.inf):
         with pytest.raises(Exception, match="DoStep failed"):
@@ -194,6 +341,7 @@ def test_controlled_steps_have_a_communication_step_too(tmp_path: Path) -> None:
         ({"communication_step": float("nan")}, "communication_step: must be within 0"),
         ({"communication_step": "fast"}, "communication_step: must be within 0"),
         ({"communication_step": 2.0}, "communication_step: must be within 0"),
+        ({"derivatives": "yes"}, "derivatives: must be True, False or None, not 'yes'"),
         ({"path": "unit.zip"}, "path: must end with '.fmu'"),
         ({"path": "1st.fmu"}, "name '1st': must begin with a letter"),
         ({"outputs": {}}, "outputs: a unit needs at least one"),
@@ -209,6 +357,76 @@ def test_bad_arguments(change: dict[str, Any], message: str, tmp_path: Path) -> 
         fm.export_fmu(pendulum(), path, **given)
     assert message in str(error.value)
     assert not path.exists()
+
+
+def test_without_a_compiler_the_unit_says_that_it_has_no_derivatives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flexmbs.studies.fmu.compiler", lambda: None)
+    given: dict[str, Any] = {"step": 1e-3, "t_end": 1.0, **PORTS}
+    with pytest.warns(fm.ModelWarning, match="no directional derivatives: a C compiler"):
+        file = fm.export_fmu(pendulum(), tmp_path / "Plain.fmu", **given)
+    about = fmpy.read_model_description(str(file))
+    assert capability(file) == "false"
+    assert [each.dependencies for each in about.outputs] == [[], []]
+    assert validation.validate_fmu(str(file)) == []
+    assert len(fmpy.simulate_fmu(str(file), stop_time=0.1)) > 1
+    with pytest.raises(fm.MachineError, match="derivatives: a C compiler"):
+        fm.export_fmu(pendulum(), tmp_path / "Plain.fmu", derivatives=True, **given)
+
+
+def test_models_without_slopes_are_named(tmp_path: Path) -> None:
+    model = pendulum()
+    model.add(fm.JointLimit("stop", "hinge", lower=-1.0))
+    given: dict[str, Any] = {"step": 1e-3, "t_end": 1.0, "integrator": "moreau-jean", **PORTS}
+    with pytest.warns(fm.ModelWarning, match=r"no directional derivatives: contacts\.stop"):
+        fm.export_fmu(model, tmp_path / "Stop.fmu", **given)
+    with pytest.raises(fm.InputError, match=r"derivatives: contacts\.stop"):
+        fm.export_fmu(model, tmp_path / "Stop.fmu", derivatives=True, **given)
+    with zipfile.ZipFile(fm.export_fmu(model, tmp_path / "Stop.fmu", derivatives=False, **given)) as unit:
+        assert sum(name.startswith("binaries/") for name in unit.namelist()) > 1  # for all systems
+
+
+def test_what_is_no_unknown_or_known_is_an_error_and_no_more(unit: Path, tmp_path: Path) -> None:
+    description = fmpy.read_model_description(str(unit))
+    one = Variables(unit, tmp_path)
+    for unknown, known in (([99], one.inputs), (one.outputs, [99]), (one.inputs, one.states), (one.outputs, one.outputs)):
+        with pytest.raises(Exception, match="error"):
+            one.fmu.getDirectionalDerivative(unknown, known, [1.0] * len(known))
+    assert one.slopes(one.outputs, one.inputs).tolist() == [[0.0], [0.0]]
+    one.close()
+    kind = fmi2.FMU2Slave if one.version == 2 else fmi3.FMU3Slave
+    early = kind(
+        guid=description.guid, unzipDirectory=one.fmu.unzipDirectory, modelIdentifier=description.coSimulation.modelIdentifier
+    )  # fmt: skip
+    early.instantiate()
+    with pytest.raises(Exception, match="error"):
+        early.getDirectionalDerivative(one.outputs, one.inputs, [1.0])
+    early.freeInstance()
+
+
+def test_units_of_both_versions_and_of_one_name_run_beside_each_other_in_threads(tmp_path: Path) -> None:
+    """Their libraries and modules are told apart; each instance has its own state."""
+    both: list[Variables] = []
+    for version in (2, 3):
+        file = tmp_path / str(version) / "Arm.fmu"
+        file.parent.mkdir()
+        fm.export_fmu(pendulum(), file, step=1e-3, t_end=1.0, version=version, **PORTS)
+        both += [Variables(file, tmp_path / f"{version} {k}") for k in range(2)]
+
+    def run(k: int) -> np.ndarray:
+        one, rows = both[k], []
+        for i in range(20):
+            one.set(np.array([float(k)]))
+            one.fmu.doStep(0.01 * i, 0.01)
+            rows.append(one.slopes(one.rates, [*one.states, *one.inputs]))
+        return np.array(rows)
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(run, range(4)))
+    for k, one in enumerate(both):
+        phi = one.get(one.states)[0]
+        assert found[k][-1, 1, 0] == pytest.approx(-9.81 / 1.01 * np.cos(phi), rel=1e-9)
+        one.close()
+    assert not np.array_equal(found[0], found[1])
 
 
 def test_what_a_model_file_cannot_hold_is_named(tmp_path: Path) -> None:

@@ -1,0 +1,40 @@
+"""Directional derivatives of units of FMI whose library has none: a small library that is loaded in its place and needs it.
+
+Its functions are found first, all others in the library behind it, whose name is made its own, so that the loader takes it for no
+other unit's. Linux on x86-64 only.
+"""
+
+import hashlib
+import zipfile
+from pathlib import Path
+
+from flexmbs.errors import MachineError
+from flexmbs.exports.linear_code import PLATFORM, compiled_library, rendered
+from flexmbs.files.output import whole_file
+
+MARK = 0x7FFFFFFF  # a value reference that asks for derivatives
+GETTER = {2: "fmi2GetReal", 3: "fmi3GetFloat64"}
+NAME = b"libpythonfmu-export.so"  # by which the library knows itself
+
+
+def with_derivatives(made: Path, name: str, version: int, target: Path) -> None:
+    """Write the unit ``made`` of PythonFMU with directional derivatives, for this machine's kind alone.
+
+    Raises `MachineError` without a C compiler, and on other systems than Linux on x86-64.
+    """
+    folder = f"binaries/{PLATFORM[version]}"
+    with zipfile.ZipFile(made) as unit:
+        inside = unit.read(f"{folder}/{name}.so")
+        digest = hashlib.sha256(inside).hexdigest()
+        library = f"fmi{version}-{digest}"[: len(NAME) - 3] + ".so"
+        inside = inside.replace(NAME + b"\0", library.encode() + b"\0")
+        facts = {"name": name, "version": version, "library": library, "getter": GETTER[version], "mark": MARK}
+        binary = compiled_library(rendered("derivatives.c", facts), name, {library: inside})
+        if binary is None:
+            raise MachineError("directional derivatives: need a C compiler, cc, on Linux on x86-64")
+        with whole_file(target) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as whole:
+            for each in unit.infolist():
+                if not each.filename.startswith("binaries/"):
+                    whole.writestr(each, unit.read(each), zipfile.ZIP_DEFLATED)
+            whole.writestr(f"{folder}/{name}.so", binary)
+            whole.writestr(f"{folder}/{library}", inside)
