@@ -2,7 +2,6 @@
 
 import io
 import json
-import math
 from collections.abc import Callable
 from functools import cached_property, partial
 from importlib import import_module
@@ -64,7 +63,7 @@ class Unit:
             self._options[key] = {name: tuple(port) for name, port in self._options[key].items()}
         self._units: dict[str, str] = facts["units"]
         self._given = dict.fromkeys(self._options["inputs"], 0.0)
-        self._begun, self._wrong, self._entered = 0.0, "", False
+        self._begun, self._wrong, self._refused, self._entered = 0.0, "", "", False
         self._states: dict[str, Any] | None = facts["states"]
         self._names: list[str] = self._states["variables"] if self._states else []
         self._accepted = 0  # changes of the state so far
@@ -86,7 +85,7 @@ class Unit:
             more = continuous | {"getter": lambda: self._begun}
             self.register_variable(real("time", causality=causality.independent, **more), nested=False)  # type: ignore[attr-defined]
         for name in self._options["inputs"]:
-            ends = {"getter": partial(self._given.__getitem__, name), "setter": partial(self._given.__setitem__, name)}
+            ends: dict[str, Any] = {"getter": partial(self._given.__getitem__, name)}
             self.register_variable(real(name, causality=causality.input, **continuous, **ends), nested=False)  # type: ignore[attr-defined]
         for name in self._options["outputs"]:
             ends = {"getter": lambda name=name: self.stepper.outputs[name], "initial": initial.calculated}
@@ -165,24 +164,43 @@ class Unit:
         return self._present[1]
 
     def get_real(self, references: list[int]) -> list[float]:
-        """Values of variables, or the answer to a question for derivatives (FMI 2)."""
-        return self._values(references, super().get_real)  # type: ignore[misc]
+        """Values of variables, or the answer to a question of the library in front (FMI 2)."""
+        return self._answer(references, super().get_real)  # type: ignore[misc]
 
     def get_float64(self, references: list[int]) -> list[float]:
-        """Values of variables, or the answer to a question for derivatives (FMI 3)."""
-        return self._values(references, super().get_float64)  # type: ignore[misc]
+        """Values of variables, or the answer to a question of the library in front (FMI 3)."""
+        return self._answer(references, super().get_float64)  # type: ignore[misc]
 
-    def _values(self, references: list[int], known: Callable[[list[int]], list[float]]) -> list[float]:
-        """What fails is told in the log, since an exception here ends the unit: values are no numbers, derivatives fail."""
-        asked = references[:1] == [MARK]
-        try:
-            if asked:
-                derivatives = self._along(np.array(references[1:], np.int32))
-                return [0.0, *derivatives, *[0.0] * (len(references) - 1 - len(derivatives))]
+    def _answer(self, references: list[int], known: Callable[[list[int]], list[float]]) -> list[float]:
+        """Values of variables; to a question a status and what it asks for: an exception here would end the unit."""
+        if references[:1] != [MARK]:
             return known(references)
+        try:
+            rows, columns = references[1:3]
+            values = known(references[3:]) if columns == MARK else self._along(np.array(references[1:], np.int32))
+            return [0.0, *values, *[0.0] * (len(references) - 1 - rows)]
         except Exception as error:  # also of user functions
-            self.log(f"{type(error).__name__}: {error}", self._failed)  # type: ignore[attr-defined]
-            return [1.0 if asked else math.nan] * len(references)
+            told = f"no variable {error}" if isinstance(error, KeyError) else str(error)
+            self.log(told, self._failed)  # type: ignore[attr-defined]
+            return [1.0] * len(references)
+
+    def set_real(self, references: list[int], values: list[float]) -> None:
+        """Inputs (FMI 2)."""
+        self._take(references, values)
+
+    def set_float64(self, references: list[int], values: list[float]) -> None:
+        """Inputs (FMI 3)."""
+        self._take(references, values)
+
+    def _take(self, references: list[int], values: list[float]) -> None:
+        """Values of inputs; others are refused at the next step, since an exception here would end the unit."""
+        inputs = dict(zip(self._places()["inputs"], self._given))
+        for reference, value in zip(references, values):
+            if reference in inputs:
+                self._given[inputs[reference]] = value
+            else:
+                self._refused = f"value reference {reference}: is no input, and cannot be set"
+                self.log(self._refused, self._failed)  # type: ignore[attr-defined]
 
     def _along(self, words: np.ndarray) -> np.ndarray:
         """Derivatives of unknowns along seeds of knowns: numbers of both, value references, halves of the seeds."""
@@ -223,8 +241,9 @@ class Unit:
 
     def _step(self, current_time: float, step_size: float) -> None:
         here = self.stepper.t
-        if self._wrong:
-            raise InputError(self._wrong)
+        wrong, self._refused = self._wrong or self._refused, ""
+        if wrong:
+            raise InputError(wrong)
         if abs(current_time - here) > AT * (1.0 + here):
             raise InputError(f"step from {current_time:g} s: the unit is at {here:g} s; start there, or put a state back")
         self._accepted += 1

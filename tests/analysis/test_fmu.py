@@ -391,6 +391,13 @@ def test_what_is_no_unknown_or_known_is_an_error_and_no_more(unit: Path, tmp_pat
     for unknown, known in (([99], one.inputs), (one.outputs, [99]), (one.inputs, one.states), (one.outputs, one.outputs)):
         with pytest.raises(Exception, match="error"):
             one.fmu.getDirectionalDerivative(unknown, known, [1.0] * len(known))
+    with pytest.raises(Exception, match="error"):
+        one.get([99])
+    for reference in (99, one.outputs[0], one.states[0]):  # told in the log, and by the next step
+        (one.fmu.setReal if one.version == 2 else one.fmu.setFloat64)([reference], [1.0])
+        with pytest.raises(Exception, match="DoStep failed"):
+            one.fmu.doStep(0.0, 0.01)
+    one.fmu.doStep(0.0, 0.01)
     assert one.slopes(one.outputs, one.inputs).tolist() == [[0.0], [0.0]]
     one.close()
     kind = fmi2.FMU2Slave if one.version == 2 else fmi3.FMU3Slave

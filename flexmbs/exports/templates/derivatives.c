@@ -2,7 +2,8 @@
 /* Functional Mock-up Interface {{ version }}: directional derivatives of {{ name }}; all else is that of {{ library }}.
 
    One call of its {{ getter }} carries a question, as value references, and the answer, as values:
-   {{ mark }}, numbers of unknowns and of knowns, these, then the halves of each seed; a status, then the derivatives. */
+   {{ mark }}, numbers of unknowns and of knowns, these, then the halves of each seed; a status, then the derivatives.
+   With {{ mark }} for the number of knowns the answer is the values, so that what fails is an error and not the unit's end. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -32,7 +33,7 @@ __attribute__((constructor)) static void find(void)
     dlclose(library);
 }
 
-static int along(void *unit, const unsigned *unknown, size_t rows, const unsigned *known, size_t columns, const double *seed, double *out)
+static int ask(void *unit, const unsigned *unknown, size_t rows, const unsigned *known, size_t columns, const double *seed, double *out, unsigned kind)
 {
     if (!unit || !get || rows > INT32_MAX / 8 || columns > INT32_MAX / 8) return ERROR;
     if ((rows && !(unknown && out)) || (columns && !(known && seed))) return ERROR;
@@ -41,7 +42,7 @@ static int along(void *unit, const unsigned *unknown, size_t rows, const unsigne
     double *answer = calloc(count, sizeof(double));
     int status = ERROR;
     if (question && answer) {
-        const unsigned head[3] = { {{ mark }}u, (unsigned)rows, (unsigned)columns };
+        const unsigned head[3] = { {{ mark }}u, (unsigned)rows, kind };
         memcpy(question, head, sizeof head);
         if (rows) memcpy(question + 3, unknown, rows * sizeof(unsigned));
         if (columns) memcpy(question + 3 + rows, known, columns * sizeof(unsigned));
@@ -55,13 +56,35 @@ static int along(void *unit, const unsigned *unknown, size_t rows, const unsigne
     return status;
 }
 
+static int along(void *unit, const unsigned *unknown, size_t rows, const unsigned *known, size_t columns, const double *seed, double *out)
+{
+    return ask(unit, unknown, rows, known, columns, seed, out, (unsigned)columns);
+}
+
+static int values(void *unit, const unsigned *refs, size_t count, double *out)
+{
+    return ask(unit, refs, count, NULL, 0, NULL, out, {{ mark }}u);
+}
+
+#define EXPORT __attribute__((visibility("default")))
+
 {% if version == 2 %}
-__attribute__((visibility("default"))) int fmi2GetDirectionalDerivative(void *unit, const unsigned *unknown, size_t rows, const unsigned *known, size_t columns, const double *seed, double *out)
+EXPORT int fmi2GetReal(void *unit, const unsigned *refs, size_t count, double *out)
+{
+    return values(unit, refs, count, out);
+}
+
+EXPORT int fmi2GetDirectionalDerivative(void *unit, const unsigned *unknown, size_t rows, const unsigned *known, size_t columns, const double *seed, double *out)
 {
     return along(unit, unknown, rows, known, columns, seed, out);
 }
 {% else %}
-__attribute__((visibility("default"))) int fmi3GetDirectionalDerivative(void *unit, const unsigned *unknown, size_t rows, const unsigned *known, size_t columns, const double *seed, size_t seeds, double *out, size_t outs)
+EXPORT int fmi3GetFloat64(void *unit, const unsigned *refs, size_t count, double *out, size_t outs)
+{
+    return outs == count ? values(unit, refs, count, out) : ERROR;
+}
+
+EXPORT int fmi3GetDirectionalDerivative(void *unit, const unsigned *unknown, size_t rows, const unsigned *known, size_t columns, const double *seed, size_t seeds, double *out, size_t outs)
 {
     return seeds == columns && outs == rows ? along(unit, unknown, rows, known, columns, seed, out) : ERROR;
 }
