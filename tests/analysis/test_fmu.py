@@ -102,11 +102,12 @@ def test_without_inputs_it_is_the_run_of_simulate_bitwise(unit: Path) -> None:
     assert np.array_equal(found["rate"], wanted.velocity[:, 0])
 
 
-def test_with_inputs_it_is_the_stepper_bitwise(slave: Slave) -> None:
+def test_with_inputs_and_asked_for_derivatives_it_is_the_stepper_bitwise(slave: Slave) -> None:
     stepper = fm.Stepper(pendulum(), t_end=2.0, step=1e-3, **PORTS)
     for k in range(50):
         stepper.inputs["motor"] = motor = float(np.sin(0.3 * k))
         slave.step(0.01 * k, 0.01, motor)
+        slave.fmu.getDirectionalDerivative([slave.angle], [slave.motor], [1.0])
         stepper.advance(0.01 * k + 0.01)
         assert slave.outputs() == (stepper.outputs["angle"], stepper.outputs["rate"])
 
