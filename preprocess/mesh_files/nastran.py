@@ -16,10 +16,11 @@ from flexmbs.errors import InputError
 from flexmbs.files.inputs import read_text
 from preprocess.mesh.declared import Declared
 from preprocess.mesh_files.nastran_cards import Card, cards_of, integer_field, listed_numbers, real_field, text_field
-from preprocess.mesh_files.nastran_case_control import selected_equations, selected_matrices, sets_of
+from preprocess.mesh_files.nastran_case_control import case_control, selected_equations, selected_matrices, sets_of
 from preprocess.mesh_files.nastran_coordinates import Systems
+from preprocess.mesh_files.nastran_names import ELEMENTS, NOTED, OF_THE_BODY, require_known
 from preprocess.mesh_files.nastran_points import CARDS as POINTS
-from preprocess.mesh_files.nastran_points import ELEMENTS
+from preprocess.mesh_files.nastran_points import ELEMENTS as LINKS
 from preprocess.mesh_files.nastran_properties import MATERIALS, PROPERTIES
 from preprocess.mesh_files.nastran_structures import (
     Structures,
@@ -57,11 +58,6 @@ STRUCTURAL = {
     "BAROR": add_defaults, "BEAMOR": add_defaults,
     **dict.fromkeys(PROPERTIES, add_property),
 }  # fmt: skip
-LEFT_OUT = re.compile(
-    r"^(CONM[12]|RBAR1?|RBE1|RBE2(F|GS)|RROD|RJOINT|RSPLINE|RSSCON|RTRPLT1?|MPC(ADD)?|PLOTEL|GENEL|NSM(1|L|L1|ADD)?)$"
-)
-# Cards starting with C that are not elements.
-NOT_ELEMENTS = re.compile(r"^(CORD\w*|CEND|COUPMASS|CMETHOD|CSET1?|CBARAO)$")
 SET3_KINDS = ("GRID", "ELEM", "ELEMENT")
 
 
@@ -150,12 +146,15 @@ def _bulk(path: Path, structural: bool) -> Bulk:
     cards = list(cards_of(path, lines[start + 1 :], start + 1))
     if not any(card.name == "GRID" for card in cards):
         raise InputError(f"{path}: has no GRID card; expected Nastran bulk data (BEGIN BULK … ENDDATA)")
-    before = lines[: max(start, 0)]
+    if start < 0 and any(re.match(r"\s*CEND\b", line, re.I) for line in lines):
+        raise InputError(f"{path}: has CEND, but no BEGIN BULK; write it before the bulk data")
+    require_known(cards)
+    before = case_control(path, lines[: max(start, 0)])
     bulk = Bulk(either_sets=sets_of(path, before), structures=Structures(source=str(path)))
     bulk.structures.frames = systems = Systems.of(cards)
     if structural:
         systems.require()
-    unknown: Counter[str] = Counter()
+    unread: Counter[str] = Counter()
     left: Counter[str] = Counter()
     for card in cards:
         if structural and card.name.startswith("BEGIN"):
@@ -181,16 +180,16 @@ def _bulk(path: Path, structural: bool) -> Bulk:
             )
         elif card.name in _SET_CARDS:
             _SET_CARDS[card.name](bulk, card)
-        elif LEFT_OUT.match(card.name):
+        elif card.name in OF_THE_BODY or (structural and card.name in NOTED):
             left[card.name] += 1
-        elif card.name.startswith("C") and not NOT_ELEMENTS.match(card.name):
-            unknown[card.name] += 1
-    if unknown:
-        what = " and ".join(f"{n} {name}" for name, n in sorted(unknown.items()))
-        read = (*SOLIDS, *(name for name in STRUCTURAL if name.startswith("C")), *ELEMENTS) if structural else tuple(SOLIDS)
+        elif card.name in ELEMENTS:
+            unread[card.name] += 1
+    if unread:
+        what = " and ".join(f"{n} {name}" for name, n in sorted(unread.items()))
+        read = (*SOLIDS, *(name for name in STRUCTURAL if name.startswith("C")), *LINKS) if structural else tuple(SOLIDS)
         raise InputError(f"{path}: {what} elements are not supported; {'use' if structural else 'export only'} {', '.join(read)}")
     if structural:
-        refused = [f"{n} {name}" for name, n in sorted(left.items()) if name != "PLOTEL"]
+        refused = [f"{n} {name}" for name, n in sorted(left.items()) if name not in NOTED]
         if refused:
             raise InputError(f"{path}: {' and '.join(refused)} are not supported; use RBE2, RBE3, MPC, CONM2")
         bulk.node_sets |= {each["where"]: each["nodes"] for each in bulk.structures.spiders}
@@ -239,7 +238,8 @@ def _require_nodes(path: Path, bulk: Bulk) -> None:
 
 
 def _remedy(name: str) -> str:
-    return "attach such masses with PointMass" if name.startswith("CONM") else "declare couplings as interfaces"
+    of_couplings = "attach such masses with PointMass" if name.startswith("CONM") else "declare couplings as interfaces"
+    return NOTED.get(name, of_couplings)
 
 
 def _add_solid(bulk: Bulk, card: Card) -> None:

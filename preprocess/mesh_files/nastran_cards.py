@@ -12,6 +12,7 @@ from flexmbs.errors import InputError
 from preprocess.mesh_files.include import Includes
 
 LONGEST_SET = 10**7
+TEXTS = ("DEQATN", "METADATA", "SELABEL", "UDNAME")  # whose fields, and commas, are those of a text
 
 
 @dataclass
@@ -44,7 +45,14 @@ def _entries(path: Path, lines: list[str], before: int, includes: Includes) -> I
             yield from _entries(path, includes.lines(where, included.group(1)), 0, includes)
             includes.close()
             continue
+        first = re.match(r"\s*[A-Z0-9]+", text, re.I)
+        if first and first.group().strip().upper() in TEXTS:
+            yield from [card] if card else []
+            card, tail = Card(first.group().strip().upper(), [], where), ""
+            continue
         name, fields = fields_of(text)
+        if card is not None and card.name in TEXTS and (name in ("", "+") or name.startswith(("+", "*"))):
+            continue
         _refuse_more_fields(text, where)
         if (card is not None and name.rstrip("*").strip() in ("", "+")) or name.startswith(("+", "*")):
             if card is None:

@@ -6,11 +6,27 @@ Source: MSC Nastran, Quick Reference Guide, case control commands SET, MPC, K2GG
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from flexmbs.errors import InputError
+from preprocess.mesh_files.include import Includes
 from preprocess.mesh_files.nastran_cards import listed_numbers
+
+
+def case_control(path: Path, lines: list[str]) -> list[str]:
+    """The lines before BEGIN BULK, those of included files among them. Raises InputError."""
+    return list(_lines(path, lines, Includes(path)))
+
+
+def _lines(path: Path, lines: list[str], includes: Includes) -> Iterator[str]:
+    for number, text in enumerate(lines, 1):
+        included = re.match(r"\s*INCLUDE\s+([^$]+)", text, re.I)
+        if included:
+            yield from _lines(path, includes.lines(f"{path}:{number}", included.group(1)), includes)
+            includes.close()
+        else:
+            yield text
 
 
 def sets_of(path: Path, lines: Iterable[str]) -> dict[str, list[int]]:
@@ -33,8 +49,8 @@ def selected_equations(path: Path, lines: Iterable[str]) -> int:
 
 
 def selected_matrices(path: Path, lines: Iterable[str]) -> None:
-    """Raise InputError for matrices of the file that are added to those of the elements (K2GG, M2GG, B2GG, K42GG)."""
-    found = re.findall(r"^\s*([KMB]2(?:GG|PP)|K42GG)\s*=", _without_comments(lines), re.M | re.I)
+    """Raise InputError for matrices of the file that are added to those of the elements (K2GG, M2GG, B2GG, K42GG, TFL)."""
+    found = re.findall(r"^\s*([KMBA]2(?:GG|PP)|K42GG|TFL)\s*=", _without_comments(lines), re.M | re.I)
     if found:
         raise InputError(f"{path}: {found[0].upper()} of the case control adds a matrix, which is not supported; remove it")
 
