@@ -21,7 +21,7 @@ from preprocess.mesh_files.abaqus_assembly import (
     number_apart,
     with_plain_names,
 )
-from preprocess.mesh_files.abaqus_blocks import POINTS, error_at, keyword_blocks
+from preprocess.mesh_files.abaqus_blocks import POINTS, error_at, keyword_blocks, resembling
 from preprocess.mesh_files.abaqus_deck import Deck
 from preprocess.mesh_files.abaqus_keywords import KEYWORDS, SETS, TABLES
 from preprocess.mesh_files.abaqus_surfaces import outer_faces, same_name, surface_nodes
@@ -41,6 +41,9 @@ MASS_TYPES = ("MASS", "ROTARYI")
 GENERATORS = (
     "NFILL", "NCOPY", "NMAP", "ELGEN", "ELCOPY", "TET MESH", "SYMMETRIC MODEL GENERATION",
 )  # fmt: skip
+
+
+MESH = (*KEYWORDS, "PART", "INSTANCE", "END PART", "END INSTANCE", *GENERATORS)
 
 
 def read_abaqus(path: Path, structural: bool = False) -> RawMesh:
@@ -86,6 +89,8 @@ def read_abaqus(path: Path, structural: bool = False) -> RawMesh:
             raise error_at(line, f"*{keyword} is not supported: it generates nodes or elements; export the full mesh")
         elif structural:
             deck.add(keyword, options, line, rows)
+        elif near := resembling(keyword, MESH):
+            raise error_at(line, f"*{keyword} is not known; did you mean *{near}? Remove it otherwise")
     if not model.shifts and len(parts) == 1 and not model.nodes:
         (model,) = parts.values()
     if not model.nodes:

@@ -1,7 +1,8 @@
 """Keyword blocks of Abaqus and CalculiX input files: lines, options, large tables, included files; and the element types."""
 
+import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -167,6 +168,12 @@ def unsupported(kind: str, structural: bool) -> str:
             f"use {', '.join([*SOLID_TYPES, *STRUCTURAL_TYPES])}",
         )
     return "read it with structural=True" if kind in STRUCTURAL_TYPES else f"export {', '.join(SOLID_TYPES)} only"
+
+
+def resembling(keyword: str, known: Iterable[str]) -> str:
+    """The known keyword that one resembles but is not; "" for none."""
+    names = sorted(known)
+    return "" if keyword in names else next(iter(difflib.get_close_matches(keyword[:60], names, 1, 0.75)), "")
 
 
 def error_at(line: str, message: str) -> InputError:

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from flexmbs.errors import InputError
 from preprocess.mesh.declared import Declared, Items
 from preprocess.mesh_files.abaqus_assembly import Reading, Rows
-from preprocess.mesh_files.abaqus_blocks import error_at
+from preprocess.mesh_files.abaqus_blocks import error_at, resembling
 from preprocess.mesh_files.abaqus_couplings import Couplings
+from preprocess.mesh_files.abaqus_keywords import KEYWORDS
 from preprocess.mesh_files.abaqus_materials import Materials
 from preprocess.mesh_files.abaqus_mpc import Constraints
 from preprocess.mesh_files.abaqus_points import Points
@@ -77,7 +78,9 @@ class Deck:
             self.within_parts = self.within_parts or (bool(self.part) and keyword in Couplings.KEYWORDS)
             HANDLERS[keyword](self)(keyword, options, line, rows)
         elif keyword not in ANALYSIS:
-            raise error_at(line, f"*{keyword} is not supported; remove it if it has no meaning for a free body")
+            near = resembling(keyword, (*KEYWORDS, *Sections.KEYWORDS, *Materials.KEYWORDS, *HANDLERS))
+            what = f"did you mean *{near}? Remove it otherwise" if near else "remove it if it has no meaning for a free body"
+            raise error_at(line, f"*{keyword} is not supported; {what}")
 
     @property
     def connects(self) -> bool:

@@ -81,7 +81,9 @@ class InterfaceStatics:
         self._R = np.zeros((size, 0)) if eliminated.any() else fe.rigid_motion(fe.centre_of_mass)
         free = free_blocks(fe, interfaces)
         if not fe.engine.total(np.array(free.size)):
-            raise InputError("interfaces: they hold every node; leave part of the body deformable")
+            raise InputError(
+                "interfaces: they hold every node; leave part of the body deformable, as by two elements instead of one"
+            )
         K = connections.matrix(fe.K)
         self._KT = fe.loads(fe.stiffness_product(self._T))
         self.read, self._factor = _factor(

@@ -187,3 +187,20 @@ def test_nodes_are_generated_on_the_line_between_two(tmp_path):
 def test_nodes_that_cannot_be_generated(tmp_path, lines, options, message):
     with pytest.raises(InputError, match=message):
         read_mesh(generated(tmp_path, lines, options), unit="m")
+
+
+@pytest.mark.parametrize("structural", [False, True])
+@pytest.mark.parametrize(("wrong", "near"), [("NODES", "NODE"), ("ELEMNT, TYPE=C3D8", "ELEMENT"), ("N SETT, NSET=a", "NSET"), ("QQQ, A=b", ""),
+                                             ("ESET, ELSET=a", "ELSET"), ("SURFACES, NAME=a", "SURFACE")])  # fmt: skip
+def test_misspelt_keywords_are_refused_with_the_nearest_name(tmp_path, wrong, near, structural):
+    path = tmp_path / "deck.inp"
+    path.write_text(BRICK + f"*{wrong}\n9\n")
+    if not near and not structural:
+        assert len(read_mesh(path, unit="m").nodes) == 8
+        return
+    name, mend = (
+        wrong.split(",")[0],
+        f"did you mean \\*{near}\\? Remove it otherwise" if near else "remove it if it has no meaning",
+    )
+    with pytest.raises(InputError, match=f"\\*{name} is not (known|supported); {mend}"):
+        read_mesh(path, unit="m", structural=structural)

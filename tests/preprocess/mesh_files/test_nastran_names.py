@@ -76,7 +76,8 @@ def test_cards_of_an_analysis_have_no_effect(tmp_path, lower):
 @pytest.mark.parametrize(
     ("card", "near"),
     [("PSHEL,7,1,2.0,1,,1", "PSHELL"), ("MATT,1,3", "MATT\\w"), ("SPCX,1,2", "SPC\\w*"), ("RBE22,30,5,123456,2", "RBE2"),
-     ("FORCEX,3,2,0,1.,0.,0.,1.", "FORCE\\w*"), ("PBARR,8,1,2.", "PBARL?"), ("CTETR,9,1,1,2,3,4", "CTETRA"), ("GRD,9,,1.,1.,1.", "GRID"),
+     ("FORCEX,3,2,0,1.,0.,0.,1.", "FORCE\\w*"), ("PBARR,8,1,2.", "PBARL?"), ("CTETR,9,1,1,2,3,4", "CTETRA"),
+     ("GRD,9,,1.,1.,1.", "GRID"),
      ("MPCX,2,5,1,1.,1,1,-1.", "MPC\\w*"), ("CONMM2,9,2,0,1.-3", "CONM2")],
 )  # fmt: skip
 @pytest.mark.parametrize("structural", [False, True])
