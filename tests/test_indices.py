@@ -1,6 +1,9 @@
 """Indices of kernels are compiled without wraparound: no kernel counts from the end of an array."""
 
 import ast
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,3 +46,40 @@ def test_functions_of_users_count_from_the_end_as_ever() -> None:
         return x[-1] + x[i]
 
     assert last(np.array([1.0, 2.0, 5.0]), -2) == 7.0
+
+
+BOUNDED = """
+import sys, warnings
+import flexmbs as fm
+sys.path.insert(0, sys.argv[1])
+from any_models import any_model
+found = []
+sys.unraisablehook = lambda given: found.append(str(given.exc_value))
+still = fm.Model("two joints in parallel that leave no velocity")
+post = still.add(fm.RigidBody("post", mass=1.0, inertia=(1.0, 1.0, 1.0), frames={"top": (0.0, 0.0, 1.0)}))
+still.add(fm.Fixed("foot", "ground", post))
+block = still.add(fm.RigidBody("block", mass=1.0, inertia=(1.0, 1.0, 1.0)))
+still.add(fm.Fixed("weld", post["top"], block))
+still.add(fm.Revolute("beside", "ground", block, axis="z"))
+still.add(fm.JointSpring("spring", "beside", k=1.0))
+models = [still, *(any_model(seed).model for seed in map(int, sys.argv[2:]))]
+warnings.simplefilter("ignore")
+for model in models:
+    for formalism, coordinates, step in (("multiplier", "absolute", 1e-3), ("recursive", "joint", None)):
+        try:
+            solution = fm.simulate(model, t_end=2e-3, formalism=formalism, coordinates=coordinates, step=step)
+            solution.energy.balance, solution.verdict
+        except (fm.InputError, fm.SolverError):
+            continue
+print(len(models), found)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not COMPILED, reason="needs Numba's compiler")
+def test_no_index_is_out_of_bounds(tmp_path) -> None:
+    """Random models by kernels that check their indices, which are compiled anew."""
+    given = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path), "FLEXMBS_ONE_PROCESS": "1"}
+    command = [sys.executable, "-c", BOUNDED, str(Path(__file__).parent / "contract"), *map(str, range(20))]
+    done = subprocess.run(command, env=os.environ | given, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, "21 []"), done.stderr[-2000:]

@@ -81,7 +81,7 @@ def joints_place(rows, f, a):
 
 @part
 def joint_force(system, work, t, here, f, slopes):
-    """Joint force f (theory, section 39). Slopes −∂τ/∂β and −∂τ/∂η by joint, of a cut joint see `couple_at`."""
+    """Joint force f, which is returned (theory, section 39). Slopes −∂τ/∂β and −∂τ/∂η by joint, of a cut joint see `couple_at`."""
     rows = system.forces.joint
     at = joint_place(rows, f)
     x, v = coordinate_at(system, work, at, here)
@@ -95,6 +95,7 @@ def joint_force(system, work, t, here, f, slopes):
         work.joint_slope[f, 0] = kx
         work.joint_slope[f, 1] = kv
         couple_at(work, at, rows.coupling[f], (kx, kv))
+    return tau
 
 
 @part
@@ -226,15 +227,13 @@ def joint_forces_at(model, here, none, t, slopes, which):
         by_primary = rows.loaded[f] > 0 and rows.body[f] >= 0
         if which != ALL and by_primary != (which == BY_PRIMARY):
             continue
-        place = system.tree.s_at[rows.body[f]] + rows.v[f] if by_primary else 0
-        before = work.force[place]
         if which == BY_PRIMARY:
             loads_of_primary(system, work, f)
         elif which == WITH_REACTIONS and rows.loaded[f] > 0:
             loads_of_cut(system, work, f, here.lam)
-        joint_force(system, work, t, here, f, slopes != 0.0)
+        tau = joint_force(system, work, t, here, f, slopes != 0.0)
         if which == BY_PRIMARY:
-            here.r[place] -= work.force[place] - before
+            here.r[system.tree.s_at[rows.body[f]] + rows.v[f]] -= tau
     if which != BY_PRIMARY and system.forces.joints.n.shape[0] > 0:
         joints_forces(system, work, t, here, slopes != 0.0)
     return 0

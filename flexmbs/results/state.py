@@ -18,6 +18,7 @@ from flexmbs.initial.initial_state import ACCEPTED_GAP, InitialState, changes, c
 from flexmbs.model.check import declaration_report, require_model
 from flexmbs.model.check_functions import require_functions
 from flexmbs.model.model import ModelData
+from flexmbs.model.motions import Prescribed
 from flexmbs.results.joints import path_coordinates
 from flexmbs.results.solution import SolutionData
 from flexmbs.results.views import BodyView
@@ -191,6 +192,27 @@ def joint_values(joint: Compiled, solution: SolutionData, outputs: Sequence[int]
             q[tree.q_at[b] :][: len(values)], s[tree.s_at[b] :][: len(rates)] = values, rates
             q[tree.qf_at[b] :][:nf], s[tree.sf_at[b] :][:nf] = body.elastic[i], body.elastic_rate[i]
     return found
+
+
+def with_prescribed(solution: SolutionData) -> list[State]:
+    """All outputs of a solution in rheonomic coordinates as states in joint coordinates, with its accelerations; λ is zero."""
+    compiled, trajectory, outputs = solution.compiled, solution.trajectory, range(len(solution.t))
+    joint = compile_model(compiled.declared, "joint").with_initial_constants(compiled.initial_constants)
+    sd, lam = np.zeros((len(outputs), int(joint.system.layout[2]))), np.zeros(joint.n_constraints)
+    for i, primary in enumerate(compiled.topology.tree):
+        b, nf = joint.bodies.index(primary.body), int(compiled.system.tree.nf[i])
+        at, to = int(compiled.system.tree.s_at[i]), int(joint.system.tree.s_at[b])
+        for motion in primary.motions:
+            if isinstance(motion, Prescribed):
+                drive = compiled.model.drives[motion.drive]
+                sd[:, to] = solution.joint(drive.joint).acceleration[:, drive.coordinate]
+            else:
+                sd[:, to : to + motion.nv] = trajectory.sd[:, at : at + motion.nv]
+            at, to = at + motion.nv, to + motion.freedoms
+        at, to = int(compiled.system.tree.sf_at[i]), int(joint.system.tree.sf_at[b])
+        sd[:, to : to + nf] = trajectory.sd[:, at : at + nf]
+    found = joint_values(joint, solution, outputs)
+    return [State(joint, float(solution.t[k]), q, s, sd[k], lam, trajectory.z[k], beta) for k, (q, s, beta) in enumerate(found)]
 
 
 def _free_values(body: BodyView, i: int, turns: bool) -> tuple[np.ndarray, np.ndarray]:

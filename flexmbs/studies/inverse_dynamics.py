@@ -11,7 +11,7 @@ from flexmbs.errors import InputError, SolverError
 from flexmbs.initial import arguments
 from flexmbs.model.check_functions import require_functions
 from flexmbs.results.joints import path_coordinates
-from flexmbs.results.state import HasState, State, given_state
+from flexmbs.results.state import HasState, State, given_state, with_prescribed
 from flexmbs.results.views import FloatArray
 from flexmbs.studies.jacobians import joint_directions_of
 from flexmbs.studies.sequence import solution_of
@@ -97,6 +97,8 @@ def _states(motion: Solution | HasState) -> list[State]:
         return [given_state("motion", motion)]
     compiled, path = motion.compiled, motion.trajectory
     require_functions(compiled.model)
+    if len(compiled.system.prescribed.law) > 0:  # their coordinates have no rows, nor a place in s
+        return with_prescribed(motion)
     beta = path_coordinates(compiled, path)
     rows = zip(path.t, path.q, path.s, path.sd, path.lam, path.z, beta)
     return [State(compiled, float(t), q, s, sd, lam, z, b) for t, q, s, sd, lam, z, b in rows]

@@ -297,6 +297,8 @@ class Stepper:
         callbacks.raise_error()
         status = NOT_FINITE if status in (DONE, STEPPED) else status
         first, singular = self._ready.first, self._ready.singular
+        if cause := self.inputs.overwhelming():
+            raise SolverError(f"stopped at t = {self.t:.6g} s: {cause}")
         raise SolverError(outcome(status, run.compiled, run.method, run.context, run.work, first, singular, self._none))
 
 

@@ -18,6 +18,7 @@ from flexmbs.model.frames import FrameRef, ItemHandle
 from flexmbs.model.inputs import HeldEffort, HeldWrench
 from flexmbs.studies.ports import coordinate_unit
 from flexmbs.time_stepping.event import Event
+from flexmbs.time_stepping.outcome import HUGE
 
 Port = tuple[str | int, ...]
 Ports = Mapping[str, Port] | Sequence[Port]
@@ -69,6 +70,13 @@ class Inputs(MutableMapping[str, float]):
         if not (is_number(value) and math.isfinite(value)):
             raise InputError(f"inputs.{name}: {shown(value)} is no finite number; give {self.units[name]}")
         return place
+
+    def overwhelming(self) -> str:
+        """The largest input where no machine bears it, in a line, else empty."""
+        largest = max(self._places, key=lambda name: abs(self[name]), default="")
+        if not largest or abs(self[largest]) < HUGE:
+            return ""
+        return f"inputs.{largest}: {self[largest]:g} {self.units[largest]} is more than the bodies can follow; give less"
 
     def _place(self, name: str) -> int:
         if name not in self._places:

@@ -55,7 +55,7 @@ def outcome(
         or _singular(compiled, context, work, first, singular)
         or _passed(compiled, context, work, first, good)
         or _locked(status, compiled)
-        or _numbers(status, compiled, context, h)
+        or _numbers(_seen(status, work), compiled, context, h)
     )
     return f"stopped at t = {t:.6g} s: {cause}"
 
@@ -157,6 +157,11 @@ def _passed(compiled: Compiled, context: RunContext, work: Work, first: Pivots, 
         return ""
     cause = f"the singular position at t = {ahead.t:.5g} s, where rows of {ahead.names} depend on others, was not passed"
     return f"{cause}; take error-controlled steps and stabilization 'projection', or end the motion before it"
+
+
+def _seen(status: int, work: Work) -> int:
+    """`NOT_FINITE` where bodies have left all bounds: the mass matrix is none then."""
+    return status if status != INDEFINITE or _sensible(work.motion.x, work.motion.twist) else NOT_FINITE
 
 
 def _numbers(status: int, compiled: Compiled, context: RunContext, h: float) -> str:

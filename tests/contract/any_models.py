@@ -545,9 +545,9 @@ def _add_force(model: fm.Model, name: str, rng: Random, kind: str = "") -> None:
 
 def _user_force(model: fm.Model, name: str, frame: str, rng: Random) -> fm.UserForce:
     """A function of the motion of a frame alone, or also of the reactions of up to two joints or relations."""
-    if rng.random() < 0.5:
-        return fm.UserForce(name, frame, [given.wind, given.jitted_wind][int(rng.integers(2))])
     joints = [joint for joint in model.joints if model.joints[joint].kind != "free"]
+    if rng.random() < 0.5 or not joints:
+        return fm.UserForce(name, frame, [given.wind, given.jitted_wind][int(rng.integers(2))])
     read = [str(each) for each in rng.permutation(joints)[: int(rng.integers(1, 3))]]
     return fm.UserForce(name, frame, [given.held_back, given.jitted_held_back][int(rng.integers(2))], reads=read)
 

@@ -169,6 +169,23 @@ def test_open_chain_with_explicit_time(make: Callable[[], fm.Model]) -> None:
     assert found["ẏ"] == pytest.approx(explicit.J @ sd + explicit.a_bar, abs=1e-8)
 
 
+@pytest.mark.parametrize("driven", [("shoulder",), ("elbow",), ("shoulder", "elbow")])
+def test_inverse_dynamics_of_a_run(driven: tuple[str, ...]) -> None:
+    """Drives without rows, and actuators in their place, as by the run in joint coordinates; the elbow is reversed in the tree."""
+    options = {"t_end": 0.1, "output_step": 0.05, "integrator": "dormand-prince", "rtol": 1e-10, "atol": 1e-12}
+    one, other = (fm.simulate(arm(*driven), coordinates=each, **options) for each in ("rheonomic", "joint"))
+    for actuators in ((), ("shoulder", "elbow")):
+        found, expected = (fm.inverse_dynamics(run, actuators=actuators) for run in (one, other))
+        assert found.effort.keys() == expected.effort.keys()
+        for name, effort in expected.effort.items():
+            assert found.effort[name] == pytest.approx(effort, abs=1e-6)
+            assert np.abs(effort).max() > 1.0 or name not in driven
+        assert np.abs(found.remainder).max() < 1e-6
+    for name in driven:
+        torque = fm.inverse_dynamics(one).effort[f"{name} drive"][:, 0]
+        assert torque == pytest.approx(one.drive(f"{name} drive").torque, abs=1e-6)
+
+
 def test_drives_that_stay_rows_are_named() -> None:
     model = arm("shoulder", "elbow")
     model.add(fm.JointTorque("damper", "elbow", lambda t, x, v: -v))

@@ -87,6 +87,16 @@ def test_inputs_are_forces_that_are_held(formalism: str, coordinates: str, integ
     assert abs(found - fm.simulate(bar(), t_end=0.1, output_step=0.1, **chosen).joint("hinge").position[-1, 0]) > 1e-3
 
 
+@pytest.mark.parametrize(("formalism", "coordinates", "integrator"), PAIRS)
+@pytest.mark.parametrize("value", [1e308, -1e40])
+def test_inputs_beyond_all_bounds_are_named(value: float, formalism: str, coordinates: str, integrator: str) -> None:
+    chosen = {"formalism": formalism, "coordinates": coordinates, "integrator": integrator} | accuracy(integrator)
+    stepper = fm.Stepper(bar(), t_end=0.1, inputs={"u": ("effort", "hinge"), "push": ("force", "bar/tip", "z")}, **chosen)
+    stepper.inputs["push"], stepper.inputs["u"] = 1.0, value
+    with pytest.raises(fm.SolverError, match=rf"inputs\.u: {value:g} N m is more than the bodies can follow".replace("+", r"\+")):
+        stepper.advance(0.05)
+
+
 @pytest.mark.parametrize("kind", ["force", "torque"])
 def test_forces_on_frames(kind: str) -> None:
     """Against the same force as a law of time."""

@@ -190,8 +190,17 @@ def test_nodes_that_cannot_be_generated(tmp_path, lines, options, message):
 
 
 @pytest.mark.parametrize("structural", [False, True])
-@pytest.mark.parametrize(("wrong", "near"), [("NODES", "NODE"), ("ELEMNT, TYPE=C3D8", "ELEMENT"), ("N SETT, NSET=a", "NSET"), ("QQQ, A=b", ""),
-                                             ("ESET, ELSET=a", "ELSET"), ("SURFACES, NAME=a", "SURFACE")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("wrong", "near"),
+    [
+        ("NODES", "NODE"),
+        ("ELEMNT, TYPE=C3D8", "ELEMENT"),
+        ("N SETT, NSET=a", "NSET"),
+        ("QQQ, A=b", ""),
+        ("ESET, ELSET=a", "ELSET"),
+        ("SURFACES, NAME=a", "SURFACE"),
+    ],
+)
 def test_misspelt_keywords_are_refused_with_the_nearest_name(tmp_path, wrong, near, structural):
     path = tmp_path / "deck.inp"
     path.write_text(BRICK + f"*{wrong}\n9\n")
