@@ -81,7 +81,7 @@ def joints_place(rows, f, a):
 
 @part
 def joint_force(system, work, t, here, f, slopes):
-    """Joint force f, which is returned (theory, section 39). Slopes −∂τ/∂β and −∂τ/∂η by joint, of a cut joint see `couple_at`."""
+    """Joint force f, which it returns (theory, section 39). Slopes −∂τ/∂β and −∂τ/∂η by joint, of cut joints see `couple_at`."""
     rows = system.forces.joint
     at = joint_place(rows, f)
     x, v = coordinate_at(system, work, at, here)

@@ -171,7 +171,7 @@ def test_open_chain_with_explicit_time(make: Callable[[], fm.Model]) -> None:
 
 @pytest.mark.parametrize("driven", [("shoulder",), ("elbow",), ("shoulder", "elbow")])
 def test_inverse_dynamics_of_a_run(driven: tuple[str, ...]) -> None:
-    """Drives without rows, and actuators in their place, as by the run in joint coordinates; the elbow is reversed in the tree."""
+    """Drives without rows, and actuators in their place, as by one in joint coordinates; the elbow is reversed in the tree."""
     options = {"t_end": 0.1, "output_step": 0.05, "integrator": "dormand-prince", "rtol": 1e-10, "atol": 1e-12}
     one, other = (fm.simulate(arm(*driven), coordinates=each, **options) for each in ("rheonomic", "joint"))
     for actuators in ((), ("shoulder", "elbow")):
