@@ -282,6 +282,29 @@ def test_interrupt(number: signal.Signals, model: Path) -> None:
     assert "Traceback" not in told
 
 
+HALF_MADE = """
+import os, signal, typer
+from flexmbs.console.program import run
+class Half:
+    def __del__(self):
+        raise AttributeError("_as_parameter_")
+kept, app = [], typer.Typer()
+@app.command()
+def stopped():
+    kept.append(Half())
+    os.kill(os.getpid(), signal.SIGTERM)
+try:
+    run(app, "program", [])
+finally:
+    kept.clear()
+"""
+
+
+def test_objects_that_an_interrupt_left_half_made_say_nothing() -> None:
+    done = subprocess.run([sys.executable, "-c", HALF_MADE], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+
+
 @pytest.mark.parametrize("place", range(1, 9))
 def test_no_interrupt_is_lost_at_the_border_of_a_user_function(
     place: int, model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

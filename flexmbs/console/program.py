@@ -137,6 +137,10 @@ def _flush(name: str) -> None:
         sys.exit(_failed(error, name))
 
 
+def _silent(lost: "sys.UnraisableHookArgs") -> None:
+    """What the destructors of objects that an interrupt left half made raise is of no use."""
+
+
 def run(app: typer.Typer, name: str, arguments: list[str] | None) -> None:
     """Run a command line and exit with its code."""
     gc.set_threshold(COLLECT)
@@ -161,6 +165,7 @@ def run(app: typer.Typer, name: str, arguments: list[str] | None) -> None:
     except (SystemExit, Exception, KeyboardInterrupt) as error:
         if interrupts.received:  # wherever it occurred, and however a library converted it
             print("interrupted", file=sys.stderr)
+            hook = _silent  # to the end of the program
             sys.exit(INTERRUPTED)
         if isinstance(error, Exception):
             sys.exit(_failed(error, name))

@@ -88,7 +88,7 @@ def test_inputs_are_forces_that_are_held(formalism: str, coordinates: str, integ
 
 
 @pytest.mark.parametrize(("formalism", "coordinates", "integrator"), PAIRS)
-@pytest.mark.parametrize("value", [1e308, -1e40])
+@pytest.mark.parametrize("value", [1e308, -1e300])
 def test_inputs_beyond_all_bounds_are_named(value: float, formalism: str, coordinates: str, integrator: str) -> None:
     chosen = {"formalism": formalism, "coordinates": coordinates, "integrator": integrator} | accuracy(integrator)
     stepper = fm.Stepper(bar(), t_end=0.1, inputs={"u": ("effort", "hinge"), "push": ("force", "bar/tip", "z")}, **chosen)
