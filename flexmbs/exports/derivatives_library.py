@@ -8,7 +8,6 @@ import hashlib
 import zipfile
 from pathlib import Path
 
-from flexmbs.errors import MachineError
 from flexmbs.exports.linear_code import PLATFORM, compiled_library, rendered
 from flexmbs.files.output import whole_file
 
@@ -30,8 +29,6 @@ def with_derivatives(made: Path, name: str, version: int, target: Path) -> None:
         inside = inside.replace(NAME + b"\0", library.encode() + b"\0")
         facts = {"name": name, "version": version, "library": library, "getter": GETTER[version], "mark": MARK}
         binary = compiled_library(rendered("derivatives.c", facts), name, {library: inside})
-        if binary is None:
-            raise MachineError("directional derivatives: need a C compiler, cc, on Linux on x86-64")
         with whole_file(target) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as whole:
             for each in unit.infolist():
                 if not each.filename.startswith("binaries/"):

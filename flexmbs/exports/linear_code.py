@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from types import MappingProxyType
@@ -188,9 +188,8 @@ def _write_unit(system: LinearSystem, name: str, path: Path, version: int) -> No
         unit.writestr(f"sources/{name}.c", source)
         if version == 3:
             unit.writestr("sources/buildDescription.xml", BUILD.format(name=name))
-        binary = compiled_library(source, name)
-        if binary is not None:
-            unit.writestr(f"binaries/{PLATFORM[version]}/{name}.so", binary)
+        if compiler() is not None:
+            unit.writestr(f"binaries/{PLATFORM[version]}/{name}.so", compiled_library(source, name))
 
 
 BUILD = """<?xml version="1.0" encoding="UTF-8"?>
@@ -210,13 +209,18 @@ def _variables(system: LinearSystem) -> list[dict[str, Any]]:
         for label in labels:
             bare = re.sub(r" \([^)]*\)$", "", label)
             wanted = f"{bare} (state)" if causality == "local" else bare
-            own = next(name for k in count(1) if (name := wanted if k == 1 else f"{wanted} {k}") not in taken)
+            own = unused_name(wanted, taken, " ")
             taken.add(own)
             found.append({
                 "name": _attribute(own), "label": _attribute(label), "reference": len(found) + 1,
                 "causality": causality, "initial": initial, "start": causality != "output",
             })  # fmt: skip
     return found
+
+
+def unused_name(wanted: str, taken: Container[str], between: str) -> str:
+    """The name, with the first number from 2 behind it where it is taken."""
+    return next(name for k in count(1) if (name := wanted if k == 1 else f"{wanted}{between}{k}") not in taken)
 
 
 def _attribute(text: str) -> str:
@@ -231,14 +235,20 @@ def compiler() -> str | None:
     return shutil.which("cc") if (platform.system(), platform.machine()) == ("Linux", "x86_64") else None
 
 
-def compiled_library(source: str, name: str, needed: Mapping[str, bytes] = MappingProxyType({})) -> bytes | None:
-    """The shared library of a source for this machine, None without a `compiler`.
+def required_compiler() -> str:
+    """The `compiler`. Raises `MachineError` without one."""
+    found = compiler()
+    if found is None:
+        raise MachineError("a C compiler, cc, on Linux on x86-64 is needed")
+    return found
 
-    needed: libraries by name that it loads from its own folder. Raises `MachineError`.
+
+def compiled_library(source: str, name: str, needed: Mapping[str, bytes] = MappingProxyType({})) -> bytes:
+    """The shared library of a source for this machine.
+
+    needed: libraries by name that it loads from its own folder. Raises `MachineError`, also without a `compiler`.
     """
-    cc = compiler()
-    if cc is None:
-        return None
+    cc = required_compiler()
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         (place / f"{name}.c").write_text(source, encoding="utf-8")

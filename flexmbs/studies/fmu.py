@@ -14,7 +14,6 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Mapping
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from flexmbs.api.model import Model
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError, MachineError, ModelWarning
 from flexmbs.exports.derivatives_library import with_derivatives
-from flexmbs.exports.linear_code import compiler
+from flexmbs.exports.linear_code import required_compiler, unused_name
 from flexmbs.files.output import whole_file
 from flexmbs.files.paths import file_path
 from flexmbs.integrators.integrator import is_number
@@ -147,8 +146,7 @@ def _states(stepper: Stepper, wanted: bool | None) -> dict[str, Any] | None:
     if wanted is False:
         return None
     try:
-        if compiler() is None:
-            raise MachineError("a C compiler, cc, on Linux on x86-64 is needed")
+        required_compiler()
         chosen, compiled = coordinates_of(stepper)
     except (InputError, MachineError) as error:
         text = f"derivatives: {error}"
@@ -159,8 +157,7 @@ def _states(stepper: Stepper, wanted: bool | None) -> dict[str, Any] | None:
     stored = chosen.stored(compiled)
     names: list[str] = []
     for name in stored["names"]:
-        own = "states." + re.sub(r"\W", "_", name, flags=re.ASCII)
-        names.append(next(each for k in count(1) if (each := own if k == 1 else f"{own}_{k}") not in names))
+        names.append(unused_name("states." + re.sub(r"\W", "_", name, flags=re.ASCII), names, "_"))
     return stored | {"variables": names}
 
 

@@ -22,6 +22,7 @@ from flexmbs.errors import InputError
 from flexmbs.flexible_body.free_body import skew
 from flexmbs.initial.arguments import require_no_contacts, require_no_functions_of_reactions, require_no_samplers
 from flexmbs.initial.assembly import holonomic_rows
+from flexmbs.results.between_outputs import quaternion_product
 from flexmbs.results.solution import SolutionData
 from flexmbs.results.state import State, state_of
 from flexmbs.studies.balance import free_directions
@@ -232,17 +233,11 @@ def _turning(here: State, chosen: Coordinates, H: np.ndarray) -> np.ndarray:
     for freedom in chosen.freedoms:
         if len(freedom.s) > 1:
             p, w = freedom.q[-4:], freedom.s[-3:]
-            D[np.ix_(p, w)] = np.column_stack([_euler_rates(column) @ here.s[w] for column in H[np.ix_(p, w)].T])
+            D[np.ix_(p, w)] = 0.5 * quaternion_product(H[np.ix_(p, w)].T, np.tile([0.0, *here.s[w]], (3, 1))).T
             if x := freedom.q[:-4]:
                 v = freedom.s[:3]
                 D[np.ix_(x, w)] = -H[np.ix_(x, v)] @ skew(here.s[v])
     return D[chosen.q]
-
-
-def _euler_rates(p: np.ndarray) -> np.ndarray:
-    """½ p ∘ (0, …) as a matrix (4, 3)."""
-    a, b, c, d = p
-    return 0.5 * np.array([[-b, -c, -d], [a, -d, c], [d, a, -b], [-c, b, a]])
 
 
 def _explicit(here: State, outputs: Sequence[Port], by: Tangents) -> np.ndarray:

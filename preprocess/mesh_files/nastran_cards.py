@@ -13,6 +13,8 @@ from preprocess.mesh_files.include import Includes
 
 LONGEST_SET = 10**7
 TEXTS = ("DEQATN", "METADATA", "SELABEL", "UDNAME")  # whose fields, and commas, are those of a text
+_TEXT = re.compile(rf"\s*({'|'.join(TEXTS)})(?![A-Z0-9])", re.I)
+_INCLUDE = re.compile(r"\s*INCLUDE\s+([^$]+)", re.I)
 
 
 @dataclass
@@ -22,6 +24,12 @@ class Card:
     name: str
     fields: list[str]
     line: str
+
+
+def included_name(text: str) -> str | None:
+    """Name of the file that a line includes, None where it includes none."""
+    found = _INCLUDE.match(text)
+    return found.group(1) if found else None
 
 
 def cards_of(path: Path, lines: list[str], before: int) -> Iterator[Card]:
@@ -38,17 +46,16 @@ def _entries(path: Path, lines: list[str], before: int, includes: Includes) -> I
         if not text.strip():
             continue
         where = f"{path}:{number}"
-        included = re.match(r"\s*INCLUDE\s+(.+)$", text, re.I) if "INCLUDE" in text[:16].upper() else None
-        if included:
+        included = included_name(text)
+        if included is not None:
             yield from [card] if card else []
             card = None
-            yield from _entries(path, includes.lines(where, included.group(1)), 0, includes)
+            yield from _entries(path, includes.lines(where, included), 0, includes)
             includes.close()
             continue
-        first = re.match(r"\s*[A-Z0-9]+", text, re.I)
-        if first and first.group().strip().upper() in TEXTS:
+        if written := _TEXT.match(text):
             yield from [card] if card else []
-            card, tail = Card(first.group().strip().upper(), [], where), ""
+            card, tail = Card(written.group(1).upper(), [], where), ""
             continue
         name, fields = fields_of(text)
         if card is not None and card.name in TEXTS and (name in ("", "+") or name.startswith(("+", "*"))):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from flexmbs.errors import InputError
 from preprocess.mesh_files.include import Includes
-from preprocess.mesh_files.nastran_cards import listed_numbers
+from preprocess.mesh_files.nastran_cards import included_name, listed_numbers
 
 
 def case_control(path: Path, lines: list[str]) -> list[str]:
@@ -21,9 +21,9 @@ def case_control(path: Path, lines: list[str]) -> list[str]:
 
 def _lines(path: Path, lines: list[str], includes: Includes) -> Iterator[str]:
     for number, text in enumerate(lines, 1):
-        included = re.match(r"\s*INCLUDE\s+([^$]+)", text, re.I)
-        if included:
-            yield from _lines(path, includes.lines(f"{path}:{number}", included.group(1)), includes)
+        included = included_name(text)
+        if included is not None:
+            yield from _lines(path, includes.lines(f"{path}:{number}", included), includes)
             includes.close()
         else:
             yield text

@@ -361,7 +361,7 @@ def test_bad_arguments(change: dict[str, Any], message: str, tmp_path: Path) -> 
 
 
 def test_without_a_compiler_the_unit_says_that_it_has_no_derivatives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flexmbs.studies.fmu.compiler", lambda: None)
+    monkeypatch.setattr("flexmbs.exports.linear_code.compiler", lambda: None)
     given: dict[str, Any] = {"step": 1e-3, "t_end": 1.0, **PORTS}
     with pytest.warns(fm.ModelWarning, match="no directional derivatives: a C compiler"):
         file = fm.export_fmu(pendulum(), tmp_path / "Plain.fmu", **given)
