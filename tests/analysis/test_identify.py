@@ -212,4 +212,5 @@ def test_the_table():
     text = str(found).splitlines()
     assert text[0].split() == ["parameter", "value", "deviation", "low", "high"]
     assert text[1].startswith("forces.spring.k  50")
+    pytest.importorskip("pandas")
     assert list(found.to_dataframe()["value"]) == list(found.values)

@@ -56,6 +56,7 @@ def test_an_optimum_at_a_bound_is_noted():
     found = fm.optimize(door, {"damping": 6.0}, SPEED, t_end=2.0, step=8e-3, bounds={"damping": (2.0, 9.0)})
     assert found.values[0] == pytest.approx(9.0)
     assert found.notes == ("damping is at its bound 9",)
+    pytest.importorskip("pandas")
     assert list(found.to_dataframe().columns) == ["damping", SPEED]
 
 

@@ -253,6 +253,7 @@ def test_the_table():
     text = str(found).splitlines()
     assert text[0].split() == ["output", "parameter", "derivative", "error", "relative"]
     assert text[1].startswith("last joint hinge.0 position  forces.closer.c")
+    pytest.importorskip("pandas")
     frame = found.to_dataframe()
     assert list(frame.columns) == ["output", "parameter", "derivative", "error", "relative"]
     assert frame["derivative"][0] == found["last joint hinge.0 position", "forces.closer.c"]

@@ -10,6 +10,14 @@ from flexmbs._jit import COMPILED
 
 FOLDER = ROOT / "docs" / "howto"
 FORMATS = ROOT / "docs" / "formats"
+PACKAGES = {  # of extras, by the pages that need them
+    "export": ("pandas", "xarray"),
+    "fmu": ("fmpy", "pythonfmu3"),
+    "learning": ("gymnasium",),
+    "linearize": ("control",),
+    "stress_and_fatigue": ("rainflow",),
+    "sweep": ("pandas", "xarray"),
+}
 PAGES = [
     *sorted(path for path in FOLDER.glob("*.md") if path.stem != "index"),
     ROOT / "docs" / "start.md",
@@ -20,6 +28,8 @@ PAGES = [
 @pytest.mark.skipif(not COMPILED, reason="the runs of the recipes take long interpreted")
 @pytest.mark.parametrize("path", PAGES, ids=[path.stem for path in PAGES])
 def test_recipe(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for package in PACKAGES.get(path.stem, ()):
+        pytest.importorskip(package)
     monkeypatch.syspath_prepend(tmp_path)
     wrong = differences(path.read_text(encoding="utf-8"), tmp_path)
     assert not wrong, "\n".join(f"{path.name} shows\n{block.text}but the output is\n{output}" for block, output in wrong)
