@@ -175,15 +175,15 @@ class Entries(NamedTuple):
     columns: Any
 
 
-def _add_rows() -> Callable[..., None]:
-    """`add_three_rows`: W_a := W_a + Σ_p A_ap X_(column p) for three rows a of the same columns, whose entries begin at ``low``
-    and follow one another, ``count`` in each."""
+def _add(rows: int, eights: int) -> Callable[..., None]:
+    """`add_…`: W_a := W_a + Σ_p A_ap X_(column p) for rows a of a sparse matrix with the same ``count`` columns, whose entries
+    begin at ``low`` and follow one another, and rows X, W of several ``eights``."""
 
     def interpreted(A: Entries, low: int, count: int, X: Eights, W: Eights) -> None:
-        for a in range(3):
-            for p in range(count):
-                x, w = X.at + A.columns[low + p] * X.width, W.at + a * W.width
-                W.entries[w : w + EIGHT] += A.values[low + a * count + p] * X.entries[x : x + EIGHT]
+        for a in range(rows):
+            for p in range(low, low + count):
+                x, w = X.at + A.columns[p] * X.width, W.at + a * W.width
+                W.entries[w : w + eights * EIGHT] += A.values[p + a * count] * X.entries[x : x + eights * EIGHT]
 
     if not COMPILED:
         return interpreted
@@ -194,15 +194,19 @@ def _add_rows() -> Callable[..., None]:
             code = _Code(context, builder, A.types[0])
             entries, numbers = cgutils.unpack_tuple(builder, arguments[0])
             values, columns = code.data(A.types[0], entries), code.data(A.types[1], numbers)
+            _, low, count = arguments[:3]
             x, x_at, x_width, w, w_at, w_width = _operands(code, signature.replace(args=(X, W)), arguments[3:])
-            places = [code.place(w_at, w_width, a) for a in range(3)]
-            starts = [code.place(arguments[1], arguments[2], a) for a in range(3)]
-            with code.sums(w, places) as totals, cgutils.for_range(builder, arguments[2]) as loop:
-                number = builder.load(builder.gep(columns, [builder.add(arguments[1], loop.index)]))
-                given = code.load(x, code.place(x_at, x_width, builder.sext(number, ir.IntType(64))))
-                for start, total in zip(starts, totals):
+            starts = [code.place(low, count, a) for a in range(rows)]
+            parts = [ir.IntType(64)(EIGHT * c) for c in range(eights)]
+            places = [builder.add(code.place(w_at, w_width, a), c) for a in range(rows) for c in parts]
+            with code.sums(w, places) as totals, cgutils.for_range(builder, count) as loop:
+                number = builder.load(builder.gep(columns, [builder.add(low, loop.index)]))
+                row = code.place(x_at, x_width, builder.sext(number, ir.IntType(64)))
+                given = [code.load(x, builder.add(row, c)) for c in parts]
+                for a, start in enumerate(starts):
                     factor = code.spread(values, builder.add(start, loop.index))
-                    builder.store(code.more(builder.load(total), factor, given), total)
+                    for each, total in zip(given, totals[a * eights : (a + 1) * eights]):
+                        builder.store(code.more(builder.load(total), factor, each), total)
             return context.get_dummy_value()
 
         return types.void(A, types.int64, types.int64, X, W), generate
@@ -256,6 +260,7 @@ def _subtract_blocks() -> Callable[..., None]:
     return compiled  # type: ignore[no-any-return]
 
 
-add_three_rows, subtract_blocks = _add_rows(), _subtract_blocks()
+add_row, add_wide_row, add_three_rows = _add(1, 1), _add(1, 3), _add(3, 1)
+subtract_blocks = _subtract_blocks()
 subtract_one, subtract_three, subtract_six = (_subtract(columns) for columns in (1, 3, 6))
 subtract_turned_one, subtract_turned_three, subtract_turned_six = (_subtract_turned(columns) for columns in (1, 3, 6))

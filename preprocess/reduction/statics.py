@@ -36,11 +36,12 @@ from preprocess.fe.coarse import linear_interpolation
 from preprocess.fe.freedoms import dofs_of
 from preprocess.fe.interfaces import BoundInterface
 from preprocess.fe.model import FEModel
-from preprocess.solve.corrections import modes_by_corrections
+from preprocess.solve.corrections import Projection, modes_by_corrections
 from preprocess.solve.engine import Engine, Matrix
 from preprocess.solve.factors import Factor
 from preprocess.solve.kept_factor import keep_factor, kept_factor
 from preprocess.solve.lanczos import Modes, is_small
+from preprocess.solve.sparse_products import RepeatedProduct
 
 FEW, PER = 100, 1000  # constraints by nodes of rigid interfaces that cost less than a factor: few, or one for so many unknowns
 _SINGULAR = 1e-14  # reciprocal condition number of dependent interfaces
@@ -167,19 +168,18 @@ class InterfaceStatics:
         """The ``count`` lowest modes of the body with the interfaces numbered ``held`` held, as in `supported`, or all with
         ω ≤ ``omega_max``. Raises SolverError."""
         response = self.supported(held)
-        mass, stiffness, size = self.fe.mass_product, self.fe.stiffness_product, self.size
+        mass, size = self.fe.mass_product, self.size
         if not self._factor.rough or is_small(size, count):
             return self.fe.engine.modes(response, mass, size, count=count, omega_max=omega_max)
-        approximate = functools.partial(response, refined=False)
-        admissible = functools.partial(self._admitted, held=held)
-        return modes_by_corrections(approximate, stiffness, mass, admissible, size, count=count, omega_max=omega_max)
+        approximate, stiffness = functools.partial(response, refined=False), RepeatedProduct(self.fe.K)
+        return modes_by_corrections(approximate, stiffness, mass, self._supports(held), size, count=count, omega_max=omega_max)
 
-    def _admitted(self, u: FloatArray, held: Sequence[int]) -> FloatArray:
-        """Displacements (3N, k) without motion of the interfaces held; of a free body without rigid-body motion."""
+    def _supports(self, held: Sequence[int]) -> Projection:
+        """Motions of the interfaces held, or of a free body its rigid-body motions."""
         if not held:
-            return np.asarray(u - self.rigid_modes @ self._inner(self._MR, u))
-        rows = (6 * np.array(held)[:, None] + np.arange(6)).ravel()
-        return np.asarray(u - self._Psi[:, rows] @ self.interface_motion(u)[rows])
+            return Projection(self.rigid_modes, self._MR)
+        columns = (6 * np.array(held)[:, None] + np.arange(6)).ravel()
+        return Projection(np.ascontiguousarray(self._Psi[:, columns]), np.ascontiguousarray(self.interface_loads[:, columns]))
 
     @property
     def refines(self) -> bool:

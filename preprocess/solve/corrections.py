@@ -9,8 +9,11 @@ Source: Davidson, J. Comput. Phys. 17 (1975) 87; Morgan, Scott, SIAM J. Sci. Sta
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import scipy.linalg
+from numpy.typing import NDArray
 
 from flexmbs.errors import SolverError
 from flexmbs.flexible_body.parts import FloatArray
@@ -18,19 +21,30 @@ from preprocess.solve.lanczos import Modes, Operator, Wanted, wanted_of
 from preprocess.solve.tall import TallProducts
 from preprocess.solve.threads import Threads
 
+Flags = NDArray[np.bool_]
+
 _MAX_STEPS = 200
 CAPACITY = 6  # shapes for each mode
-_SETTLED = 2e-8  # residual of a Ritz vector, less than that of `lanczos`, where only the last one reaches the tolerance
+_SETTLED = 2e-7  # residual of a Ritz vector whose correction, which the space gets, leaves less than a tenth: see `lanczos`
+_ROUND_OFF = 1e-13  # size of a correction that adds nothing
 _SWEEPS = 4  # of orthogonalization, at most
-_LITTLE = 1e-4  # of what a sweep removes, after which round-off is left
+_LEFT = 1e-5  # of the square of a shape that a sweep leaves; of less, round-off would be a part that counts
 _SHIFTED = 1e-6  # relative decrease of a Ritz value that a new mode below it causes
+_APART = 1e-4  # relative distance of Ritz values whose vectors do not mix
+
+
+class Projection(NamedTuple):
+    """Fields u − A Bᵀ u with ``motions`` A (n, c) of a support and what gives their ``coordinates``, B (n, c): Bᵀ A = 1."""
+
+    motions: FloatArray
+    coordinates: FloatArray
 
 
 def modes_by_corrections(
     response: Operator,
     stiffness: Operator,
     mass: Operator,
-    admissible: Operator,
+    supports: Projection,
     size: int,
     *,
     count: int = 0,
@@ -39,42 +53,57 @@ def modes_by_corrections(
 ) -> Modes:
     """The ``count`` lowest modes, or all with ω ≤ ``omega_max``.
 
-    response: approximate static response A to loads (n, k); stiffness, mass: K and M times (n, k); admissible: fields (n, k)
-    without what round-off brings into them against the supports. Raises SolverError when the iteration does not converge.
+    response: approximate static response A to loads (n, k); stiffness, mass: K and M times (n, k); supports: what removes the
+    motions that round-off brings in against the supports. Raises SolverError when the iteration does not converge.
     """
     wanted = Wanted(count, omega_max)
     with Threads() as threads:
-        space = _Space(stiffness, mass, admissible, TallProducts(size, threads), max(12 * block, CAPACITY * count + 4 * block))
+        space = _Space(stiffness, mass, supports, TallProducts(size, threads), max(12 * block, CAPACITY * count + 4 * block))
         start = response(mass(np.random.default_rng(0).standard_normal((size, block))))
         space.extend(start, mass(start))
-        settled, before = 0, np.zeros(0)
+        settled, before = np.zeros(0, dtype=bool), np.zeros(0)
         for _ in range(_MAX_STEPS):
             value, y = space.ritz()
-            if (value[:settled] < before[:settled] * (1.0 - _SHIFTED)).any():
-                settled = 0
-            before = value
+            settled, before = _still(settled, before, value), value
             target = min(wanted.target(1.0 / value), len(value))
-            if settled >= target and len(value) > target:
+            if settled[:target].all() and len(value) > target:
                 return wanted_of(1.0 / value[:target], space.vectors(y[:, :target]), count, omega_max)
-            chosen = slice(settled, settled + block)
+            chosen = np.flatnonzero(~settled)[:block]
             shapes = space.vectors(y[:, chosen])
             residual = stiffness(shapes)
             residual -= mass(shapes) * value[chosen]
             correction = response(residual)
             product = mass(correction)
             sizes = np.sqrt(space.products.squares(correction, product))
-            large = sizes > _SETTLED
-            settled += int(np.argmax(large)) if large.any() else len(large)
-            if large.any():
-                space.extend(correction[:, large] / sizes[large], product[:, large] / sizes[large], keep=target + block)
-    raise SolverError(f"modes: {settled} of {target} converged after {_MAX_STEPS} steps; request fewer modes or repair the mesh")
+            settled[chosen] = sizes <= _SETTLED
+            settled &= ~np.isin(_clusters(value), _clusters(value)[~settled])
+            useful = sizes > _ROUND_OFF
+            if useful.any():
+                W, MW = (each / sizes if useful.all() else each[:, useful] / sizes[useful] for each in (correction, product))
+                space.extend(W, MW, keep=target + block)
+    found = np.sum(settled[:target])
+    raise SolverError(f"modes: {found} of {target} converged after {_MAX_STEPS} steps; request fewer modes or repair the mesh")
+
+
+def _still(settled: Flags, before: FloatArray, value: FloatArray) -> Flags:
+    """Which of the Ritz values (k,), of more than before, have settled; none where a new mode came below one that had."""
+    known = np.zeros(len(value), dtype=bool)
+    common = min(len(before), len(value))
+    if not (settled[:common] & (value[:common] < before[:common] * (1.0 - _SHIFTED))).any():
+        known[:common] = settled[:common]
+    return known
+
+
+def _clusters(value: FloatArray) -> NDArray[np.intp]:
+    """Numbers (k,) of groups of ascending values whose vectors may mix: these settle together."""
+    return np.cumsum(np.diff(value, prepend=value[0]) > _APART * np.abs(value))
 
 
 class _Space:
     """M-orthonormal basis V (n, k), and H = Vᵀ K V."""
 
-    def __init__(self, stiffness: Operator, mass: Operator, admissible: Operator, products: TallProducts, capacity: int) -> None:
-        self._stiffness, self._mass, self._admissible, self.products = stiffness, mass, admissible, products
+    def __init__(self, stiffness: Operator, mass: Operator, supports: Projection, products: TallProducts, capacity: int) -> None:
+        self._stiffness, self._mass, self._supports, self.products = stiffness, mass, supports, products
         self._basis, self._H = np.empty((products.size, capacity), order="F"), np.zeros((0, 0))
 
     @property
@@ -85,8 +114,8 @@ class _Space:
         """Add the span of W (n, m), MW = M W; if it does not fit, after a restart with the ``keep`` lowest Ritz vectors.
 
         Each sweep removes the part in V and divides by the root of the products that are left, ``WᵀMW − pᵀp`` with p = VᵀMW,
-        until a sweep had little to do. What is left of a correction may be a small part of it: there the inadmissible part of V
-        would grow from step to step.
+        until it leaves so much that their round-off does not count. What is left of a correction may be a small part of it:
+        there the inadmissible part of V would grow from step to step.
         """
         if len(self._H) + W.shape[1] > self._basis.shape[1]:
             value, y = self.ritz()
@@ -95,12 +124,14 @@ class _Space:
         for sweep in range(_SWEEPS):
             MW = self._mass(W) if sweep else MW
             part, gram = self.products.inner(self._V, MW), self.products.inner(W, MW)
+            left, directions = np.linalg.eigh(gram - part.T @ part)
             self.products.subtract(W, self._V, part)
-            self.products.multiply_in_place(W, _inverse_root(gram - part.T @ part))
-            if max(np.abs(part).max(initial=0.0), np.abs(gram - np.eye(len(gram))).max()) < _LITTLE:
+            self.products.multiply_in_place(W, directions / np.sqrt(np.maximum(left, left[-1] * 1e-15)) @ directions.T)
+            if left[0] > _LEFT * max(left[-1], np.diag(gram).max()):
                 break
         k, m = len(self._H), W.shape[1]
-        self._basis[:, k : k + m] = W = self._admissible(W)
+        self.products.subtract(W, self._supports.motions, self.products.inner(self._supports.coordinates, W))
+        self.products.copy(W, self._basis[:, k : k + m])
         product = self._stiffness(W)
         H = np.zeros((k + m, k + m))
         H[:k, :k] = self._H
@@ -115,9 +146,3 @@ class _Space:
     def vectors(self, y: FloatArray) -> FloatArray:
         """V y, (n, m)."""
         return self.products.combined(self._V, y)
-
-
-def _inverse_root(gram: FloatArray) -> FloatArray:
-    """G^(−½) of a symmetric matrix; eigenvalues that are round-off count as such."""
-    value, u = np.linalg.eigh(0.5 * (gram + gram.T))
-    return np.asarray(u / np.sqrt(np.maximum(value, value[-1] * 1e-15)) @ u.T)

@@ -1,5 +1,6 @@
 """Products of CSR matrices with several vectors at once, on several threads."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -7,13 +8,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from flexmbs._jit import COMPILED, kernel, part
-from flexmbs._jit.eights import Eights, Entries, add_three_rows
+from flexmbs._jit.eights import EIGHT, Blocks, Eights, Entries, add_row, add_three_rows, add_wide_row, subtract_blocks
 from preprocess.solve.threads import by_rows
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int32]
 
-TOGETHER = 8  # columns whose sums are in registers
+TOGETHER = EIGHT  # columns whose sums are in registers
+WIDE = 3 * TOGETHER  # of a row that is not one of three
 ALONE = 2  # columns beyond a multiple of these that take less time than as many
 
 
@@ -23,25 +25,6 @@ class Rows(NamedTuple):
     indptr: Indices
     indices: Indices
     values: Array
-
-
-@part
-def eight(A: Rows, u: Array, i: int, c: int, out: Array) -> None:
-    """Columns c … c + 7 of row i of A u."""
-    indices, values = A.indices, A.values
-    a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = 0.0
-    for q in range(A.indptr[i], A.indptr[i + 1]):
-        value, j = values[q], indices[q]
-        a0 += value * u[j, c]
-        a1 += value * u[j, c + 1]
-        a2 += value * u[j, c + 2]
-        a3 += value * u[j, c + 3]
-        a4 += value * u[j, c + 4]
-        a5 += value * u[j, c + 5]
-        a6 += value * u[j, c + 6]
-        a7 += value * u[j, c + 7]
-    out[i, c], out[i, c + 1], out[i, c + 2], out[i, c + 3] = a0, a1, a2, a3
-    out[i, c + 4], out[i, c + 5], out[i, c + 6], out[i, c + 7] = a4, a5, a6, a7
 
 
 @part
@@ -64,24 +47,24 @@ def multiply_rows(A: Rows, u: Array, low: int, high: int, out: Array) -> None:
     """Rows low … high - 1 of out = A u for u (n, k)."""
     n, k = u.shape
     whole = k - k % TOGETHER
+    wide = k - k % WIDE
     flat, sums, entries = u.reshape(n * k), out.reshape(len(out) * k), Entries(A.values, A.indices)
     i = low
     while i < high:
-        alike = whole > 0 and three_alike(A, i, high)
-        rows = 3 if alike else 1
-        for c in range(0, whole, TOGETHER):
-            if alike:
-                for r in range(i, i + 3):
-                    for q in range(TOGETHER):
-                        sums[r * k + c + q] = 0.0
-                add_three_rows(
-                    entries, A.indptr[i], A.indptr[i + 1] - A.indptr[i], Eights(flat, c, k), Eights(sums, i * k + c, k)
-                )
-            else:
-                eight(A, u, i, c, out)
+        rows = 3 if whole > 0 and three_alike(A, i, high) else 1
+        first, count = A.indptr[i], A.indptr[i + 1] - A.indptr[i]
         for r in range(i, i + rows):
-            for c in range(whole, k):
+            for c in range(k):
                 out[r, c] = 0.0
+        if rows == 3:
+            for c in range(0, whole, TOGETHER):
+                add_three_rows(entries, first, count, Eights(flat, c, k), Eights(sums, i * k + c, k))
+        else:
+            for c in range(0, wide, WIDE):
+                add_wide_row(entries, first, count, Eights(flat, c, k), Eights(sums, i * k + c, k))
+            for c in range(wide, whole, TOGETHER):
+                add_row(entries, first, count, Eights(flat, c, k), Eights(sums, i * k + c, k))
+        for r in range(i, i + rows):
             if whole < k:
                 for q in range(A.indptr[r], A.indptr[r + 1]):
                     value, j = A.values[q], A.indices[q]
@@ -90,13 +73,47 @@ def multiply_rows(A: Rows, u: Array, low: int, high: int, out: Array) -> None:
         i += rows
 
 
+@kernel
+def multiply_blocks(A: Rows, u: Array, low: int, high: int, out: Array) -> None:
+    """Rows low … high - 1, of whole nodes, of out = −A u for u (n, k), k a multiple of eight; A in blocks (3, 3)."""
+    n, k = u.shape
+    flat, sums, blocks = u.reshape(n * k), out.reshape(len(out) * k), Blocks(A.values, A.indices)
+    for node in range(low // 3, high // 3):
+        for at in range(3 * node * k, 3 * (node + 1) * k):
+            sums[at] = 0.0
+        for c in range(0, k, TOGETHER):
+            subtract_blocks(blocks, A.indptr[node], A.indptr[node + 1], Eights(flat, c, k), Eights(sums, 3 * node * k + c, k))
+
+
 def sparse_product(A: sp.csr_matrix, u: Array) -> Array:
     """A u for u (n, k)."""
     if not COMPILED:
         return np.asarray(A @ u)
+    matrix = Rows(A.indptr, A.indices, A.data)
+    return _by_columns(lambda rows, low, high, out: multiply_rows(matrix, rows, low, high, out), u, A.shape[0], ALONE)
+
+
+class RepeatedProduct:
+    """A u for many u (n, k): A (n, n) is copied in blocks of the three rows and columns of nodes, which takes as long as a few
+    products, each of which takes half the time then."""
+
+    def __init__(self, A: sp.csr_matrix) -> None:
+        self._A, blocks = A, A.tobsr((3, 3)) if COMPILED else A
+        self._blocks = Rows(blocks.indptr, blocks.indices, -blocks.data.ravel())
+
+    def __call__(self, u: Array) -> Array:
+        if not COMPILED:
+            return np.asarray(self._A @ u)
+        matrix = self._blocks
+        return _by_columns(lambda rows, low, high, out: multiply_blocks(matrix, rows, low, high, out), u, self._A.shape[0], 0)
+
+
+def _by_columns(product: Callable[[Array, int, int, Array], None], u: Array, n: int, alone: int) -> Array:
+    """Results (n, k) of a product for u (n, k), with as many columns more as complete a multiple of eight if that takes less
+    time than those ``alone``."""
     k = u.shape[1]
-    missing = -k % TOGETHER if k % TOGETHER > ALONE else 0
+    missing = -k % TOGETHER if k % TOGETHER > alone else 0
     rows = np.require(np.pad(u, ((0, 0), (0, missing))) if missing else u, float, ["C", "W"])
-    out, matrix = np.empty((A.shape[0], k + missing)), Rows(A.indptr, A.indices, A.data)
-    by_rows(lambda low, high: multiply_rows(matrix, rows, low, high, out), A.shape[0])
+    out = np.empty((n, k + missing))
+    by_rows(lambda low, high: product(rows, low, high, out), n)
     return np.ascontiguousarray(out[:, :k])

@@ -39,6 +39,10 @@ class TallProducts:
 
         self._threads.parallel_map(update, self._blocks)
 
+    def copy(self, W: Array, out: Array) -> None:
+        """out := W."""
+        self._threads.parallel_map(lambda rows: np.copyto(out[rows], W[rows]), self._blocks)
+
     def multiply_in_place(self, W: Array, y: Array) -> None:
         """W := W y for square y."""
 
