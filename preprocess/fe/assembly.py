@@ -36,7 +36,7 @@ from preprocess.fe.structures import Sections, structures, turning_nodes
 from preprocess.inputs.arguments import checked_arguments, flag, instance
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh.mesh import Mesh
-from preprocess.solve.memory import check_memory
+from preprocess.solve.memory import check_memory, memory_kept
 from preprocess.solve.threads import Threads
 
 Array = NDArray[np.float64]
@@ -49,6 +49,7 @@ __all__ = ["FEModel", "assemble"]
 
 
 @checked_arguments
+@memory_kept()
 def assemble(
     mesh: Mesh,
     material: Materials | None = None,
