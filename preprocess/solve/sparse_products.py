@@ -98,8 +98,10 @@ class RepeatedProduct:
     products, each of which takes half the time then."""
 
     def __init__(self, A: sp.csr_matrix) -> None:
-        self._A, blocks = A, A.tobsr((3, 3)) if COMPILED else A
-        self._blocks = Rows(blocks.indptr, blocks.indices, -blocks.data.ravel())
+        self._A = A
+        if COMPILED:
+            blocks = A.tobsr((3, 3))
+            self._blocks = Rows(blocks.indptr, blocks.indices, -blocks.data.ravel())
 
     def __call__(self, u: Array) -> Array:
         if not COMPILED:
