@@ -19,7 +19,7 @@ from preprocess.solve.tall import TallProducts
 from preprocess.solve.threads import Threads
 
 Operator = Callable[[FloatArray], FloatArray]
-TOLERANCE = 1e-8  # residual of a Ritz vector, of the order of its error; that of its ω² is of the order of its square
+TOLERANCE = 4e-9  # residual of a Ritz vector, of the order of its error; that of its ω² is of the order of its square
 _SWEEPS = 3  # of orthogonalization against the basis, at most
 _MAX_RESTARTS = 30
 _DENSE_SIZE = 400
