@@ -47,6 +47,14 @@ def arm(controlled: bool) -> fm.Model:
     return model
 
 
+def pendulum() -> fm.Model:
+    """A bob on a hinge."""
+    model = fm.Model("pendulum")
+    bob = model.add(fm.RigidBody("bob", mass=1.0, inertia=(0.01, 0.01, 0.01), frames={"pin": (0, 0, 1.0)}))
+    model.add(fm.Revolute("hinge", model.ground, bob["pin"], axis="y", q0=0.4))
+    return model
+
+
 class Slave:
     """A unit in FMPy."""
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cosimulation import END, GOAL, KD, KP, PORTS, arm, controlled_height
+from cosimulation import END, GOAL, KD, KP, PORTS, arm, controlled_height, pendulum
 from libcosimpy.CosimExecution import CosimExecution
 from libcosimpy.CosimLogging import CosimLogLevel, log_output_level
 from libcosimpy.CosimManipulator import CosimManipulator
@@ -55,14 +55,6 @@ class Execution:
     def __getitem__(self, name: str) -> float:
         index, reference = self._at[name]
         return float(self._read.last_real_values(index, [reference])[0])
-
-
-def pendulum() -> fm.Model:
-    """A bob on a hinge."""
-    model = fm.Model("pendulum")
-    bob = model.add(fm.RigidBody("bob", mass=1.0, inertia=(0.01, 0.01, 0.01), frames={"pin": (0, 0, 1.0)}))
-    model.add(fm.Revolute("hinge", model.ground, bob["pin"], axis="y", q0=0.4))
-    return model
 
 
 def with_random_torque(model: fm.Model, file: Path, ports: dict[str, Any], step: float) -> float:
