@@ -99,13 +99,27 @@ def test_a_process_that_began_before_an_edit_keeps_nothing(
     monkeypatch.setattr(address, "CACHE", str(tmp_path / "0123"))
     monkeypatch.setattr(jit, "CACHE", str(tmp_path / "0123"))
     monkeypatch.setattr(jit, "_READ", {"kernels.py": (1, 8)})
-    monkeypatch.setattr(jit, "_sources", lambda: {"kernels.py": (2 if written else 1, 8)})
+    monkeypatch.setattr(jit, "_states", lambda paths: {"kernels.py": (2 if written else 1, 8)})
     monkeypatch.setattr(jit, "_source_digest", lambda: "4567" if edited else "0123")
     (tmp_path / "0123").mkdir()
     address._linked_code("of_test", "", (), True, lambda c: compiled)
     assert (tmp_path / "0123" / "code").exists() is not edited
     with compiler.keeping(True) as kept:
         assert kept is not edited
+
+
+def test_edited_new_and_lost_sources_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    edited, lost = tmp_path / "edited.py", tmp_path / "lost.py"
+    for each in (edited, lost):
+        each.write_text("from flexmbs._jit import kernel")
+    monkeypatch.setattr(jit, "CACHE", str(tmp_path / "0123"))
+    monkeypatch.setattr(jit, "_source_digest", lambda: "4567")
+    watched = [str(tmp_path), str(edited), str(lost)]
+    for change in (lambda: edited.write_text("from flexmbs._jit import part"), lost.unlink, (tmp_path / "new.py").touch):
+        monkeypatch.setattr(jit, "_READ", jit._states(watched))
+        assert jit.sources_unchanged()
+        change()
+        assert not jit.sources_unchanged()
 
 
 class Late:

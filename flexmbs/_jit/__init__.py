@@ -21,7 +21,7 @@ import shutil
 import sys
 import types as python_types
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -53,39 +53,67 @@ def _in_digest(path: pathlib.Path, text: bytes) -> bool:
     return path.parent.name == "_jit" or any(mark in text for mark in _MARKS)
 
 
-def _sources(root: pathlib.Path = _ROOT) -> dict[str, tuple[int, int]]:
-    """Time of change and size of all files of the packages."""
-    found, folders = {}, [str(root / package) for package in PACKAGES]
-    while folders:  # a third of the time of `os.walk`
-        with os.scandir(folders.pop()) as entries:
-            for each in entries:
-                if each.name.endswith(".py"):
-                    state = each.stat()
-                    found[each.path] = state.st_mtime_ns, state.st_size
-                elif each.is_dir():
-                    folders.append(each.path)
+def _folders(root: pathlib.Path) -> list[str]:
+    """The folders of the packages."""
+    found = [str(root / package) for package in PACKAGES]
+    for folder in found:  # a third of the time of `os.walk`
+        with os.scandir(folder) as entries:
+            found += [each.path for each in entries if each.is_dir() and each.name != "__pycache__"]
     return found
 
 
-def _source_digest(root: pathlib.Path = _ROOT, paths: Iterable[str] | None = None) -> str:
-    """Digest of all kernel sources and of the compiler's version; ``paths``: files of the packages, where they are known."""
+class _Source(NamedTuple):
+    """A source of kernels as it was read, and its time of change and size."""
+
+    text: bytes
+    state: tuple[int, int]
+
+
+def _kernel_sources(folders: Iterable[str]) -> dict[str, _Source]:
+    """The sources of kernels in some folders, by path."""
+    found = {}
+    for folder in folders:
+        for name in os.listdir(folder):
+            if name.endswith(".py"):
+                path = os.path.join(folder, name)
+                with open(path, "rb", buffering=0) as file:
+                    source = _Source(file.read(), _state(os.fstat(file.fileno())))
+                if _in_digest(pathlib.Path(path), source.text):
+                    found[path] = source
+    return found
+
+
+def _state(status: os.stat_result) -> tuple[int, int]:
+    return status.st_mtime_ns, status.st_size
+
+
+def _states(paths: Iterable[str]) -> dict[str, tuple[int, int]]:
+    """Times of change and sizes of files and of folders, which change with the names in them; zero for one that is gone."""
+    found = {}
+    for path in paths:
+        try:
+            found[path] = _state(os.stat(path))
+        except OSError:
+            found[path] = 0, 0
+    return found
+
+
+def _source_digest(root: pathlib.Path = _ROOT, sources: dict[str, _Source] | None = None) -> str:
+    """Digest of all kernel sources and of the compiler's version; ``sources``: where they are known."""
     digest = hashlib.sha256(importlib.metadata.version("numba").encode())
-    for path in sorted(_sources(root) if paths is None else paths):
-        with open(path, "rb", buffering=0) as file:
-            text = file.read()
-        if _in_digest(pathlib.Path(path), text):
-            digest.update(os.path.relpath(path, root).encode())
-            digest.update(text)
+    for path, source in sorted((_kernel_sources(_folders(root)) if sources is None else sources).items()):
+        digest.update(os.path.relpath(path, root).encode())
+        digest.update(source.text)
     return digest.hexdigest()[:16]
 
 
-def _cache_folder() -> str | None:
+def _cache_folder(digest: str) -> str | None:
     """``<base>/flexmbs-kernels/<digest>``, this user's alone, in the first fit of NUMBA_CACHE_DIR, XDG_CACHE_HOME, ~/.cache."""
     bases = os.environ.get("NUMBA_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME"), os.path.expanduser("~/.cache")
     for base in bases:
         if not base or base.startswith("~"):  # no home
             continue
-        folder = private_folder(pathlib.Path(base), "flexmbs-kernels", _source_digest(paths=_READ))
+        folder = private_folder(pathlib.Path(base), "flexmbs-kernels", digest)
         if folder is not None:
             _drop_old(folder)
             return str(folder)
@@ -100,14 +128,21 @@ def _drop_old(current: pathlib.Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-_READ = _sources() if COMPILED else {}
-CACHE = _cache_folder() if COMPILED else None
+def _read() -> tuple[str | None, dict[str, tuple[int, int]]]:
+    """The folder of compiled kernels, and the states of their sources and of all folders when these were read."""
+    folders = _folders(_ROOT)
+    before = _states(folders)
+    sources = _kernel_sources(folders)
+    return _cache_folder(_source_digest(sources=sources)), before | {path: each.state for path, each in sources.items()}
+
+
+CACHE, _READ = _read() if COMPILED else (None, {})
 
 
 def sources_unchanged() -> bool:
     """Whether the sources are still those that name the folder: what a process that began before compiles of newer files would
     else be found there when the older ones are back."""
-    return CACHE is not None and (_sources() == _READ or pathlib.Path(CACHE).name == _source_digest())
+    return CACHE is not None and (_states(_READ) == _READ or pathlib.Path(CACHE).name == _source_digest())
 
 
 class Lazy:
