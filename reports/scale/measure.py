@@ -30,6 +30,7 @@ CASES = {  # name: kind and elements along the shortest edge
     "solid 15k": ("solid", 10),
     "solid 107k": ("solid", 20),
     "solid 302k": ("solid", 28),
+    "second-order solid 102k": ("second-order solid", 13),
     "shell 49k": ("shell", 40),
     "shell 101k": ("shell", 58),
     "shell 304k": ("shell", 101),
@@ -62,9 +63,10 @@ interfaces.tip = { kind = "averaged", set = "end" }
 
 def write_part(folder: Path, kind: str, n: int) -> Path:
     """Part file of a box of hexahedra 0.4 × 0.03 × 0.02 m, 4n × n × n, or of a curved strip of shells, 5n × n."""
-    if kind == "solid":
-        mesh = pp.box_mesh((0.4, 0.03, 0.02), (4 * n, n, n), "hex8")
-        meshio.write(folder / "part.vtu", meshio.Mesh(mesh.nodes, [("hexahedron", mesh.blocks["hex8"].connectivity)]))
+    if kind != "shell":
+        cell, name = ("hex8", "hexahedron") if kind == "solid" else ("hex20", "hexahedron20")
+        mesh = pp.box_mesh((0.4, 0.03, 0.02), (4 * n, n, n), cell)
+        meshio.write(folder / "part.vtu", meshio.Mesh(mesh.nodes, [(name, mesh.blocks[cell].connectivity)]))
     else:
         x, y = (each.ravel() for each in np.meshgrid(np.linspace(0, 0.4, 5 * n + 1), np.linspace(0, 0.11, n + 1), indexing="ij"))
         first = (np.arange(5 * n)[:, None] * (n + 1) + np.arange(n)).ravel()
@@ -72,7 +74,7 @@ def write_part(folder: Path, kind: str, n: int) -> Path:
         nodes = np.column_stack([x, y, 0.02 * np.sin(5 * x) + 0.5 * y**2])
         meshio.write(folder / "part.vtu", meshio.Mesh(nodes, [("quad", quads)]))
     file = folder / "part.toml"
-    file.write_text(PART.format(more=SOLID if kind == "solid" else SHELL))
+    file.write_text(PART.format(more=SHELL if kind == "shell" else SOLID))
     return file
 
 
