@@ -30,7 +30,7 @@ CASES = {  # name: kind and elements along the shortest edge
     "solid 15k": ("solid", 10),
     "solid 107k": ("solid", 20),
     "solid 302k": ("solid", 28),
-    "second-order solid 102k": ("second-order solid", 13),
+    "second-order solid 120k": ("second-order solid", 13),
     "shell 49k": ("shell", 40),
     "shell 101k": ("shell", 58),
     "shell 304k": ("shell", 101),
