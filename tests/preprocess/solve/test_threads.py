@@ -8,7 +8,9 @@ from threadpoolctl import threadpool_limits
 from preprocess.fe import assembly
 from preprocess.fe.material import Isotropic
 from preprocess.mesh.structured import box_mesh
-from preprocess.solve.sparse_products import sparse_product
+from preprocess.solve import memory
+from preprocess.solve.memory import memory_kept
+from preprocess.solve.sparse_products import RepeatedProduct, sparse_product
 from preprocess.solve.tall import BLOCK, TallProducts
 from preprocess.solve.threads import Threads
 
@@ -100,3 +102,29 @@ def test_sparse_products(k):
     A = sp.random(9001, 500, 0.002, "csr", random_state=2)
     u = np.random.default_rng(3).standard_normal((k, 500)).T
     np.testing.assert_allclose(sparse_product(A, u), A.toarray() @ u, atol=1e-13)
+
+
+@pytest.mark.parametrize("k", [0, 1, 7, 8, 9, 24, 25])
+def test_products_of_nodes(k):
+    """Rows of nodes, also where their blocks have entries that are missing, and fields of any storage."""
+    A = sp.kron(sp.random(700, 700, 0.01, "csr", random_state=4), np.ones((3, 3)), "csr")
+    A.data *= np.random.default_rng(5).standard_normal(len(A.data)) * (np.random.default_rng(6).random(len(A.data)) < 0.9)
+    thinned = A.copy()
+    thinned.eliminate_zeros()
+    u = np.random.default_rng(7).standard_normal((k, 2100)).T
+    for matrix in (A, thinned):
+        for product in (sparse_product(matrix, u), RepeatedProduct(matrix)(u), RepeatedProduct(matrix)(np.ascontiguousarray(u))):
+            np.testing.assert_allclose(product, A.toarray() @ u, atol=1e-12)
+
+
+def test_memory_is_kept_until_the_last_of_several_functions_ends(monkeypatch):
+    adjusted = []
+    monkeypatch.setattr(memory, "_adjust", adjusted.append)
+
+    @memory_kept()
+    def nested(depth):
+        return nested(depth - 1) if depth else 1 / 0
+
+    with pytest.raises(ZeroDivisionError), memory_kept():
+        nested(2)
+    assert adjusted == [memory.KEPT, memory.USUAL]
