@@ -26,7 +26,8 @@ Flags = NDArray[np.bool_]
 _MAX_STEPS = 200
 CAPACITY = 6  # shapes for each mode
 _SETTLED = 2e-7  # residual of a Ritz vector whose correction, which the space gets, leaves less than a tenth: see `lanczos`
-_ROUND_OFF = 1e-13  # size of a correction that adds nothing
+_SETTLED_STRAIN = 1e-5  # the same for strain energies, which errors of high frequency have more of: the error of ω² is the square
+_LITTLE = 2e-8  # size of a correction that adds little but its round-off, which has all frequencies
 _SWEEPS = 4  # of orthogonalization, at most
 _LEFT = 1e-5  # of the square of a shape that a sweep leaves; of less, round-off would be a part that counts
 _SHIFTED = 1e-6  # relative decrease of a Ritz value that a new mode below it causes
@@ -59,7 +60,7 @@ def modes_by_corrections(
     wanted = Wanted(count, omega_max)
     with Threads() as threads:
         space = _Space(stiffness, mass, supports, TallProducts(size, threads), max(12 * block, CAPACITY * count + 4 * block))
-        start = response(mass(np.random.default_rng(0).standard_normal((size, block))))
+        start = space.admissible(response(mass(np.random.default_rng(0).standard_normal((size, block)))))
         space.extend(start, mass(start))
         settled, before = np.zeros(0, dtype=bool), np.zeros(0)
         for _ in range(_MAX_STEPS):
@@ -72,12 +73,13 @@ def modes_by_corrections(
             shapes = space.vectors(y[:, chosen])
             residual = stiffness(shapes)
             residual -= mass(shapes) * value[chosen]
-            correction = response(residual)
+            correction = space.admissible(response(residual))
             product = mass(correction)
             sizes = np.sqrt(space.products.squares(correction, product))
-            settled[chosen] = sizes <= _SETTLED
+            strains = np.sqrt(np.abs(space.products.squares(correction, residual)) / np.abs(value[chosen]))
+            settled[chosen] = (sizes <= _SETTLED) & (strains <= _SETTLED_STRAIN)
             settled &= ~np.isin(_clusters(value), _clusters(value)[~settled])
-            useful = sizes > _ROUND_OFF
+            useful = sizes > _LITTLE
             if useful.any():
                 W, MW = (each / sizes if useful.all() else each[:, useful] / sizes[useful] for each in (correction, product))
                 space.extend(W, MW, keep=target + block)
@@ -130,14 +132,18 @@ class _Space:
             if left[0] > _LEFT * max(left[-1], np.diag(gram).max()):
                 break
         k, m = len(self._H), W.shape[1]
-        self.products.subtract(W, self._supports.motions, self.products.inner(self._supports.coordinates, W))
-        self.products.copy(W, self._basis[:, k : k + m])
+        self.products.copy(self.admissible(W), self._basis[:, k : k + m])
         product = self._stiffness(W)
         H = np.zeros((k + m, k + m))
         H[:k, :k] = self._H
         H[:, k:] = self.products.inner(self._basis[:, : k + m], product)
         H[k:, :k] = H[:k, k:].T
         self._H = 0.5 * (H + H.T)
+
+    def admissible(self, W: FloatArray) -> FloatArray:
+        """W (n, m), without the motions that the supports do not admit."""
+        self.products.subtract(W, self._supports.motions, self.products.inner(self._supports.coordinates, W))
+        return W
 
     def ritz(self) -> tuple[FloatArray, FloatArray]:
         """Eigenvalues λ of H (k,), ascending, and their vectors (k, k)."""
