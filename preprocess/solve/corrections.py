@@ -27,7 +27,7 @@ _MAX_STEPS = 200
 CAPACITY = 6  # shapes for each mode
 _SETTLED = 2e-7  # residual of a Ritz vector whose correction, which the space gets, leaves less than a tenth: see `lanczos`
 _SETTLED_STRAIN = 1e-5  # the same for strain energies, which errors of high frequency have more of: the error of ω² is the square
-_LITTLE = 2e-8  # size of a correction that adds little but its round-off, which has all frequencies
+_LITTLE = 0.1  # of that residual: a correction that adds little but its round-off, which has all frequencies
 _SWEEPS = 4  # of orthogonalization, at most
 _LEFT = 1e-5  # of the square of a shape that a sweep leaves; of less, round-off would be a part that counts
 _SHIFTED = 1e-6  # relative decrease of a Ritz value that a new mode below it causes
@@ -79,7 +79,7 @@ def modes_by_corrections(
             strains = np.sqrt(np.abs(space.products.squares(correction, residual)) / np.abs(value[chosen]))
             settled[chosen] = (sizes <= _SETTLED) & (strains <= _SETTLED_STRAIN)
             settled &= ~np.isin(_clusters(value), _clusters(value)[~settled])
-            useful = sizes > _LITTLE
+            useful = sizes > _LITTLE * _SETTLED
             if useful.any():
                 W, MW = (each / sizes if useful.all() else each[:, useful] / sizes[useful] for each in (correction, product))
                 space.extend(W, MW, keep=target + block)
