@@ -169,7 +169,7 @@ class InterfaceStatics:
         ω ≤ ``omega_max``. Raises SolverError."""
         response = self.supported(held)
         mass, size = self.fe.mass_product, self.size
-        if not self._factor.rough or is_small(size, count):
+        if not self._factor.rough or is_small(self.free_count, count):
             return self.fe.engine.modes(response, mass, size, count=count, omega_max=omega_max)
         approximate, stiffness = functools.partial(response, refined=False), RepeatedProduct(self.fe.K)
         return modes_by_corrections(approximate, stiffness, mass, self._supports(held), size, count=count, omega_max=omega_max)

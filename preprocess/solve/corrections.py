@@ -9,6 +9,7 @@ Source: Davidson, J. Comput. Phys. 17 (1975) 87; Morgan, Scott, SIAM J. Sci. Sta
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -17,19 +18,21 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import SolverError
 from flexmbs.flexible_body.parts import FloatArray
-from preprocess.solve.lanczos import Modes, Operator, Wanted, wanted_of
+from preprocess.solve.lanczos import Modes, Operator, Wanted, wanted_of, with_all_copies
 from preprocess.solve.tall import TallProducts
 from preprocess.solve.threads import Threads
 
 Flags = NDArray[np.bool_]
 
-_MAX_STEPS = 200
+_MAX_STEPS = 200  # for each two hundred modes
 CAPACITY = 6  # shapes for each mode
 _SETTLED = 2e-7  # residual of a Ritz vector whose correction, which the space gets, leaves less than a tenth: see `lanczos`
 _SETTLED_STRAIN = 1e-5  # the same for strain energies, which errors of high frequency have more of: the error of ω² is the square
 _LITTLE = 0.1  # of that residual: a correction that adds little but its round-off, which has all frequencies
+_ORTHONORMAL = 1e-8  # largest error of a product of shapes; more indicates a space that is larger than that of the motions
 _SWEEPS = 4  # of orthogonalization, at most
 _LEFT = 1e-5  # of the square of a shape that a sweep leaves; of less, round-off would be a part that counts
+_DRIFT = 1e-12  # error of products of Ritz vectors from which on one sweep does not do
 _SHIFTED = 1e-6  # relative decrease of a Ritz value that a new mode below it causes
 _APART = 1e-4  # relative distance of Ritz values whose vectors do not mix
 
@@ -57,34 +60,52 @@ def modes_by_corrections(
     response: approximate static response A to loads (n, k); stiffness, mass: K and M times (n, k); supports: what removes the
     motions that round-off brings in against the supports. Raises SolverError when the iteration does not converge.
     """
-    wanted = Wanted(count, omega_max)
+
+    def find(block: int) -> Modes:
+        return _by_blocks(response, stiffness, mass, supports, size, Wanted(count, omega_max), block)
+
+    return with_all_copies(find, block)
+
+
+def _by_blocks(
+    response: Operator, stiffness: Operator, mass: Operator, supports: Projection, size: int, wanted: Wanted, block: int
+) -> Modes:
+    """Modes as above, from a first space of ``block`` shapes, by as many corrections at once or those of a cluster."""
+    count, omega_max = wanted
     with Threads() as threads:
         space = _Space(stiffness, mass, supports, TallProducts(size, threads), max(12 * block, CAPACITY * count + 4 * block))
         start = space.admissible(response(mass(np.random.default_rng(0).standard_normal((size, block)))))
         space.extend(start, mass(start))
         settled, before = np.zeros(0, dtype=bool), np.zeros(0)
-        for _ in range(_MAX_STEPS):
+        for step in itertools.count():
             value, y = space.ritz()
             settled, before = _still(settled, before, value), value
             target = min(wanted.target(1.0 / value), len(value))
             if settled[:target].all() and len(value) > target:
-                return wanted_of(1.0 / value[:target], space.vectors(y[:, :target]), count, omega_max)
-            chosen = np.flatnonzero(~settled)[:block]
+                shapes = space.vectors(y[:, :target])
+                if np.abs(space.products.inner(shapes, mass(shapes)) - np.eye(target)).max() > _ORTHONORMAL:
+                    raise SolverError(f"modes: the {target} lowest shapes are not orthonormal; request fewer modes")
+                return wanted_of(1.0 / value[:target], shapes, count, omega_max)
+            if step == _MAX_STEPS * (1 + target // 200):
+                break
+            cluster, chosen = _clusters(value), np.flatnonzero(~settled)
+            chosen = chosen[: max(block, np.sum(cluster[chosen] == cluster[chosen[0]]))]
             shapes = space.vectors(y[:, chosen])
-            residual = stiffness(shapes)
-            residual -= mass(shapes) * value[chosen]
+            residual, momenta = stiffness(shapes), mass(shapes)
+            space.watch(shapes, momenta)
+            residual -= momenta * value[chosen]
             correction = space.admissible(response(residual))
             product = mass(correction)
             sizes = np.sqrt(space.products.squares(correction, product))
             strains = np.sqrt(np.abs(space.products.squares(correction, residual)) / np.abs(value[chosen]))
             settled[chosen] = (sizes <= _SETTLED) & (strains <= _SETTLED_STRAIN)
-            settled &= ~np.isin(_clusters(value), _clusters(value)[~settled])
+            settled &= ~np.isin(cluster, cluster[~settled])
             useful = sizes > _LITTLE * _SETTLED
             if useful.any():
                 W, MW = (each / sizes if useful.all() else each[:, useful] / sizes[useful] for each in (correction, product))
                 space.extend(W, MW, keep=target + block)
     found = np.sum(settled[:target])
-    raise SolverError(f"modes: {found} of {target} converged after {_MAX_STEPS} steps; request fewer modes or repair the mesh")
+    raise SolverError(f"modes: {found} of {target} converged after {step} steps; request fewer modes or repair the mesh")
 
 
 def _still(settled: Flags, before: FloatArray, value: FloatArray) -> Flags:
@@ -107,6 +128,7 @@ class _Space:
     def __init__(self, stiffness: Operator, mass: Operator, supports: Projection, products: TallProducts, capacity: int) -> None:
         self._stiffness, self._mass, self._supports, self.products = stiffness, mass, supports, products
         self._basis, self._H = np.empty((products.size, capacity), order="F"), np.zeros((0, 0))
+        self._drifts = False
 
     @property
     def _V(self) -> FloatArray:
@@ -121,17 +143,21 @@ class _Space:
         """
         if len(self._H) + W.shape[1] > self._basis.shape[1]:
             value, y = self.ritz()
-            self._basis[:, :keep] = self.vectors(y[:, :keep])
-            self._H = np.diag(value[:keep])
+            kept = self.vectors(y[:, :keep])
+            if self._basis.shape[1] < kept.shape[1] + 2 * W.shape[1]:
+                self._basis = np.empty((len(kept), 3 * kept.shape[1] + 2 * W.shape[1]), order="F")
+            self._basis[:, : kept.shape[1]], self._H = kept, np.diag(value[:keep])
+        k, m = len(self._H), W.shape[1]
         for sweep in range(_SWEEPS):
             MW = self._mass(W) if sweep else MW
             part, gram = self.products.inner(self._V, MW), self.products.inner(W, MW)
             left, directions = np.linalg.eigh(gram - part.T @ part)
+            if not left[-1] > 0.0:
+                raise SolverError(f"modes: only {k} motions with mass were found; request fewer modes")
             self.products.subtract(W, self._V, part)
             self.products.multiply_in_place(W, directions / np.sqrt(np.maximum(left, left[-1] * 1e-15)) @ directions.T)
-            if left[0] > _LEFT * max(left[-1], np.diag(gram).max()):
+            if left[0] > _LEFT * max(left[-1], np.diag(gram).max()) and (sweep or not self._drifts):
                 break
-        k, m = len(self._H), W.shape[1]
         self.products.copy(self.admissible(W), self._basis[:, k : k + m])
         product = self._stiffness(W)
         H = np.zeros((k + m, k + m))
@@ -144,6 +170,12 @@ class _Space:
         """W (n, m), without the motions that the supports do not admit."""
         self.products.subtract(W, self._supports.motions, self.products.inner(self._supports.coordinates, W))
         return W
+
+    def watch(self, shapes: FloatArray, momenta: FloatArray) -> None:
+        """Sweep twice from now on if Ritz vectors (n, m), with their momenta, are no longer orthonormal: what a sweep leaves of an
+        error of V grows from step to step."""
+        error = self.products.inner(shapes, momenta) - np.eye(shapes.shape[1])
+        self._drifts = self._drifts or bool(np.abs(error).max() > _DRIFT)
 
     def ritz(self) -> tuple[FloatArray, FloatArray]:
         """Eigenvalues λ of H (k,), ascending, and their vectors (k, k)."""

@@ -22,7 +22,9 @@ Operator = Callable[[FloatArray], FloatArray]
 TOLERANCE = 4e-9  # residual of a Ritz vector, of the order of its error; that of its ω² is of the order of its square
 _SWEEPS = 3  # of orthogonalization against the basis, at most
 _MAX_RESTARTS = 30
+_CAPACITY = 96  # fields of a basis, at least
 _DENSE_SIZE = 400
+_EQUAL = 1e-6  # relative distance of angular frequencies that may be those of one eigenspace
 _MASSLESS = 1e-13  # eigenvalue of a mass matrix with unit diagonal below which it is zero
 
 
@@ -68,7 +70,22 @@ def modes_by_blocks(
     response: Operator, mass: Operator, products: TallProducts, *, count: int = 0, omega_max: float = 0.0, block: int = 8
 ) -> Modes:
     """Modes as `modes_of`, by the iteration for any size, with given products of fields. Raises SolverError."""
-    return wanted_of(*_block_lanczos(response, mass, products, Wanted(count, omega_max), block), count, omega_max)
+
+    def find(block: int) -> Modes:
+        return wanted_of(*_block_lanczos(response, mass, products, Wanted(count, omega_max), block), count, omega_max)
+
+    return with_all_copies(find, block)
+
+
+def with_all_copies(find: Callable[[int], Modes], block: int) -> Modes:
+    """The modes that an iteration finds by blocks larger than the number of equal ones, as equal fins have: of an eigenspace, an
+    iteration knows no more directions than its first block has."""
+    while True:
+        found = find(block)
+        new = np.diff(found.omega, prepend=-np.inf) > _EQUAL * found.omega
+        if np.bincount(np.cumsum(new), minlength=1).max() < block:
+            return found
+        block *= 2
 
 
 def wanted_of(theta: FloatArray, shapes: FloatArray, count: int, omega_max: float) -> Modes:
@@ -103,7 +120,7 @@ def _block_lanczos(
 ) -> tuple[FloatArray, FloatArray]:
     """Leading eigenpairs (θ, φ) of A M by block Lanczos with full orthogonalization and thick restart."""
     start = response(mass(np.random.default_rng(0).standard_normal((products.size, block))))
-    krylov = _Krylov(start, mass, products, max(12 * block, 6 * wanted.number + 4 * block))
+    krylov = _Krylov(start, mass, products, max(_CAPACITY, 6 * wanted.number + 4 * block))
     for _ in range(_MAX_RESTARTS):
         while True:
             krylov.extend(response)

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.linalg
 import scipy.sparse as sp
-from random_parts import KINDS, random_model
+from random_parts import KINDS, full_model, random_model, random_part
 
 import preprocess as pp
 from flexmbs._jit import COMPILED
@@ -188,6 +189,80 @@ def test_restarts_of_the_space_lose_nothing(part, single, monkeypatch):
     found = pp.CraigBampton(modes=60, verify=True)
     body = pp.reduce(part, interfaces=RIGID, method=found, reference="a", stiffening=False, stress=None, estimate=False)
     assert body.nf == 66
+
+
+def comb(fins: int) -> pp.FEModel:
+    """Equal fins on a root that is held: each frequency is that of all."""
+    n = 2 * fins + 1
+    box = pp.box_mesh((0.14, 0.01 * n, 0.013), (6, n, 1), "hex20")
+    cells = box.blocks["hex20"].connectivity
+    centre = box.nodes[cells].mean(axis=1)
+    root = 0.14 / 6 + 1e-6
+    used, cells = np.unique(cells[(centre[:, 0] < root) | ((centre[:, 1] // 0.01) % 2 == 1)], return_inverse=True)
+    nodes = box.nodes[used]
+    mesh = pp.Mesh.from_arrays(nodes, {"hex20": cells.reshape(-1, 20)}, node_sets={"root": np.flatnonzero(nodes[:, 0] < root)})
+    return pp.assemble(mesh, STEEL)
+
+
+@pytest.mark.parametrize("large", [np.inf, 0.0], ids=["double", "single"])
+@pytest.mark.parametrize("count", [9, 25])
+def test_modes_of_equal_fins_are_as_many_as_these(monkeypatch, large, count):
+    """Twelve equal frequencies are more than a block of the iteration has directions of."""
+    monkeypatch.setattr(factors, "LARGE", large)
+    method = pp.CraigBampton(modes=count, verify=True)
+    body = pp.reduce(comb(12), interfaces={"a": pp.Rigid("root")}, method=method, reference="a", stress=None, stiffening=False)
+    frequency = body.modes.frequency
+    assert len(frequency) == count
+    for first in range(0, count, 12):
+        np.testing.assert_allclose(frequency[first : first + 12], frequency[first], rtol=1e-8)
+
+
+def test_bands_may_have_many_modes(part, monkeypatch):
+    """More than the first space has shapes."""
+    method, found = pp.ClampedModes(frequency=18000.0, at="a", verify=True), []
+    for large in (np.inf, 0.0):
+        monkeypatch.setattr(factors, "LARGE", large)
+        options = {"reference": "a", "stress": None, "stiffening": False, "estimate": False}
+        found.append(pp.reduce(part, interfaces={"a": RIGID["a"]}, method=method, **options).modes.frequency)
+    assert len(found[0]) > 96
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-8)
+
+
+def test_more_modes_than_motions_with_mass_are_an_error():
+    """25 modes of 20 masses on 500 springs."""
+    massive, stiffness = np.arange(500)[:, None] < 20, np.linspace(1.0, 2.0, 500)[:, None]
+    none = corrections.Projection(np.zeros((500, 0)), np.zeros((500, 0)))
+    with pytest.raises(SolverError, match=r"modes: only \d+ motions with mass were found; request fewer modes"):
+        corrections.modes_by_corrections(
+            lambda f: f / stiffness, lambda u: stiffness * u, lambda u: massive * u, none, 500, count=25
+        )
+
+
+@pytest.mark.parametrize("seed", [seed for seed in range(len(KINDS)) if KINDS[seed] != "frame"])
+def test_modes_of_random_parts_are_those_of_dense_matrices(seed, single, monkeypatch):
+    """Under any support, few or many, with restarts: frequencies, products and spaces of the shapes."""
+    random = np.random.default_rng(seed)
+    monkeypatch.setattr(lanczos, "_DENSE_SIZE", 60)
+    monkeypatch.setattr(corrections, "CAPACITY", int(random.integers(2, 7)))
+    statics = random_part(seed, finer=2)
+    fe, full = statics.fe, full_model(statics, None)
+    held = [(), (0,), tuple(range(len(statics.interfaces)))][random.integers(3)]
+    columns = (6 * np.array(held, dtype=int)[:, None] + np.arange(6)).ravel()
+    Z = full.Z @ scipy.linalg.null_space(statics.interface_loads[:, columns].T @ full.Z, rcond=1e-10)
+    K, M = Z.T @ (fe.K @ Z), Z.T @ (fe.M @ Z)
+    shift = 0.0 if held else 1e-8 * np.trace(K) / np.trace(M)
+    theta, x = (each[..., ::-1] for each in scipy.linalg.eigh(0.5 * (M + M.T), 0.5 * (K + K.T) + shift * M))
+    massive = theta > 1e-11 * theta[0]
+    value, shapes = 1.0 / theta[massive] - shift, Z @ (x[:, massive] / np.sqrt(theta[massive]))
+    value, shapes = (each[..., 0 if held else 6 :] for each in (value, shapes))
+    count = int(random.integers(1, min(50, (statics.free_count - 80) // 4)))
+    limit = np.sqrt(0.5 * (value[count - 1] + value[count]))
+    found = statics.modes(held, **({"count": count}, {"omega_max": limit})[random.integers(2)])
+    assert len(found.omega) == np.sum(value <= limit**2) or len(found.omega) == count
+    np.testing.assert_allclose(found.omega, np.sqrt(value[: len(found.omega)]), rtol=1e-7)  # plates: of the dense ones
+    np.testing.assert_allclose(found.shapes.T @ (fe.M @ found.shapes), np.eye(len(found.omega)), atol=1e-9)
+    products = shapes[:, value <= 1.001 * value[len(found.omega) - 1]].T @ (fe.M @ found.shapes)
+    np.testing.assert_allclose((products**2).sum(axis=0), 1.0, atol=1e-8)
 
 
 def test_kept_factors_are_in_single_precision_too(part, single, tmp_path: Path):

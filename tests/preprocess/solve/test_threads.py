@@ -97,24 +97,21 @@ def test_tall_products_are_the_same_on_any_number_of_threads():
         np.testing.assert_allclose(one, exact, rtol=1e-10, atol=1e-10 * np.abs(exact).max())
 
 
-@pytest.mark.parametrize("k", [1, 2, 7, 8, 12, 25])
+@pytest.mark.parametrize("k", [0, 1, 2, 7, 8, 9, 12, 24, 25, 33])
 def test_sparse_products(k):
+    """Of rectangular matrices and of those with blocks of nodes, rows without entries and others; fields in any order."""
+    random = np.random.default_rng(3)
     A = sp.random(9001, 500, 0.002, "csr", random_state=2)
-    u = np.random.default_rng(3).standard_normal((k, 500)).T
-    np.testing.assert_allclose(sparse_product(A, u), A.toarray() @ u, atol=1e-13)
-
-
-@pytest.mark.parametrize("k", [0, 1, 7, 8, 9, 24, 25])
-def test_products_of_nodes(k):
-    """Rows of nodes, also where their blocks have entries that are missing, and fields of any storage."""
-    A = sp.kron(sp.random(700, 700, 0.01, "csr", random_state=4), np.ones((3, 3)), "csr")
-    A.data *= np.random.default_rng(5).standard_normal(len(A.data)) * (np.random.default_rng(6).random(len(A.data)) < 0.9)
-    thinned = A.copy()
-    thinned.eliminate_zeros()
-    u = np.random.default_rng(7).standard_normal((k, 2100)).T
-    for matrix in (A, thinned):
-        for product in (sparse_product(matrix, u), RepeatedProduct(matrix)(u), RepeatedProduct(matrix)(np.ascontiguousarray(u))):
-            np.testing.assert_allclose(product, A.toarray() @ u, atol=1e-12)
+    blocks = sp.kron(sp.random(1500, 1500, 0.002, "csr", random_state=4), random.standard_normal((3, 3)), "csr")
+    nodal = (blocks + sp.diags(random.integers(0, 2, 4500).astype(float))).tocsr()
+    for matrix, product in (
+        (A, lambda u: sparse_product(A, u)),
+        (nodal, lambda u: sparse_product(nodal, u)),
+        (nodal, RepeatedProduct(nodal)),
+    ):
+        n = matrix.shape[1]
+        for u in random.standard_normal((k, n)).T, random.standard_normal((2 * n, 2 * k + 1))[::2, 1::2]:
+            np.testing.assert_allclose(product(u), matrix @ u, atol=1e-12)
 
 
 def test_memory_is_kept_until_the_last_of_several_functions_ends(monkeypatch):
