@@ -88,6 +88,8 @@ def _by_blocks(
                 return wanted_of(1.0 / value[:target], shapes, count, omega_max)
             if step == _MAX_STEPS * (1 + target // 200):
                 break
+            if settled.all():
+                raise _too_few(len(value))
             cluster, chosen = _clusters(value), np.flatnonzero(~settled)
             chosen = chosen[: max(block, np.sum(cluster[chosen] == cluster[chosen[0]]))]
             shapes = space.vectors(y[:, chosen])
@@ -98,14 +100,18 @@ def _by_blocks(
             product = mass(correction)
             sizes = np.sqrt(space.products.squares(correction, product))
             strains = np.sqrt(np.abs(space.products.squares(correction, residual)) / np.abs(value[chosen]))
-            settled[chosen] = (sizes <= _SETTLED) & (strains <= _SETTLED_STRAIN)
-            settled &= ~np.isin(cluster, cluster[~settled])
             useful = sizes > _LITTLE * _SETTLED
+            settled[chosen] = (sizes <= _SETTLED) & (strains <= _SETTLED_STRAIN) | ~useful
+            settled &= ~np.isin(cluster, cluster[~settled])
             if useful.any():
                 W, MW = (each / sizes if useful.all() else each[:, useful] / sizes[useful] for each in (correction, product))
                 space.extend(W, MW, keep=target + block)
     found = np.sum(settled[:target])
     raise SolverError(f"modes: {found} of {target} converged after {step} steps; request fewer modes or repair the mesh")
+
+
+def _too_few(found: int) -> SolverError:
+    return SolverError(f"modes: only {found} motions with mass were found; request fewer modes")
 
 
 def _still(settled: Flags, before: FloatArray, value: FloatArray) -> Flags:
@@ -153,7 +159,7 @@ class _Space:
             part, gram = self.products.inner(self._V, MW), self.products.inner(W, MW)
             left, directions = np.linalg.eigh(gram - part.T @ part)
             if not left[-1] > 0.0:
-                raise SolverError(f"modes: only {k} motions with mass were found; request fewer modes")
+                raise _too_few(k)
             self.products.subtract(W, self._V, part)
             self.products.multiply_in_place(W, directions / np.sqrt(np.maximum(left, left[-1] * 1e-15)) @ directions.T)
             if left[0] > _LEFT * max(left[-1], np.diag(gram).max()) and (sweep or not self._drifts):
@@ -172,10 +178,13 @@ class _Space:
         return W
 
     def watch(self, shapes: FloatArray, momenta: FloatArray) -> None:
-        """Sweep twice from now on if Ritz vectors (n, m), with their momenta, are no longer orthonormal: what a sweep leaves of an
-        error of V grows from step to step."""
-        error = self.products.inner(shapes, momenta) - np.eye(shapes.shape[1])
-        self._drifts = self._drifts or bool(np.abs(error).max() > _DRIFT)
+        """Sweep twice from now on if Ritz vectors (n, m), with their momenta, are no longer orthonormal: the error that one sweep
+        leaves grows from step to step. Raises SolverError where some have no mass."""
+        gram = self.products.inner(shapes, momenta)
+        self._drifts = self._drifts or bool(np.abs(gram - np.eye(len(gram))).max() > _DRIFT)
+        lost = int(np.sum(np.linalg.eigvalsh(gram) < 0.5))
+        if lost:
+            raise _too_few(len(self._H) - lost)
 
     def ritz(self) -> tuple[FloatArray, FloatArray]:
         """Eigenvalues λ of H (k,), ascending, and their vectors (k, k)."""
