@@ -144,6 +144,7 @@ class _Krylov:
     def __init__(self, start: FloatArray, mass: Operator, products: TallProducts, capacity: int) -> None:
         self._mass, self._products, self._block, self._T = mass, products, start.shape[1], np.zeros((0, 0))
         self._V = np.empty((len(start), capacity + self._block), order="F")
+        self._coupled = 0  # the first field with which the next block has more than round-off in common
         self._MQ, self._R = orthonormalize(start, mass, products)
         self._V[:, : self._block] = start
 
@@ -155,23 +156,26 @@ class _Krylov:
     def extend(self, response: Operator) -> None:
         """T extended by the block ahead, and the next block ahead: A M Q, orthogonalized against the basis.
 
-        Orthogonalization is repeated where it removes more than half, since round-off would grow with the steps.
+        The part in the two last blocks is removed first, with which A M Q is coupled in exact arithmetic, or after a restart with
+        all. Orthogonalization against all is repeated where it removes more than half, since round-off would grow with the steps.
         """
         k = len(self._T) + self._block
         V = self._V[:, :k]
         W = response(self._MQ)
-        H = np.zeros((k, self._block))
+        H, first = np.zeros((k, self._block)), self._coupled
         for _ in range(_SWEEPS):
             MW = self._mass(W)
             before = self._products.squares(W, MW)
-            part = self._products.inner(V, MW)
-            self._products.subtract(W, V, part)
-            H += part
-            if (np.einsum("ik,ik->k", part, part) < 0.5 * before).all():
+            part = self._products.inner(V[:, first:], MW)
+            self._products.subtract(W, V[:, first:], part)
+            H[first:] += part
+            if first == 0 and (np.einsum("ik,ik->k", part, part) < 0.5 * before).all():
                 break
+            first = 0
+        self._coupled = k - self._block
         self._T = _bordered(self._T, H, self._block)
         self._MQ, self._R = orthonormalize(W, self._mass, self._products)
-        self._V[:, k : k + self._block] = W
+        self._products.copy(W, self._V[:, k : k + self._block])
 
     def ritz(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Eigenvalues θ of T (k,), descending, their vectors (k, k) and relative residuals ``|A M φ − θ φ| / θ``."""
@@ -190,7 +194,7 @@ class _Krylov:
         if self._V.shape[1] < 3 * keep:
             self._V = np.empty((len(ahead), 3 * keep + self._block), order="F")
         self._V[:, :keep], self._V[:, keep : keep + self._block] = kept, ahead
-        self._T = np.diag(theta)
+        self._T, self._coupled = np.diag(theta), 0
 
 
 def _bordered(T: FloatArray, H: FloatArray, block: int) -> FloatArray:

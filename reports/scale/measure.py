@@ -84,6 +84,7 @@ def reduced(file: Path, engine: str) -> tuple[FlexibleBodyData, dict[str, Any]]:
     output = file.with_name(f"{engine}.h5")
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     command = [*start, PYTHON, "-m", "preprocess", "reduce", str(file), "-o", str(output), "--force", "--engine", engine]
+    command = ["sh", "-c", '"$@"; exit $?', "sh", *command]  # else the peak memory of this process would count as the child's
     told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     body = FlexibleBodyData.load(output)

@@ -5,10 +5,8 @@
     python reports/speed/mesh_to_body.py --sizes 300k --programs flexmbs,scikit-fem --patience 480
 
 Each program runs in a separate process on two threads; its wall time is that of the whole process, start and end included. The
-programs alternate. Before each run another process fills memory once: a virtual machine fetches pages that were idle from its
-host, at up to two seconds a gigabyte, which is no work of the programs; --cold leaves that out. Sizes and programs that are not
-run again keep their results in the .json. A program that does not end within the patience (s) is stopped; ratios to it are then
-upper bounds.
+programs alternate. Sizes and programs that are not run again keep their results in the .json. A program that does not end
+within the patience (s) is stopped; ratios to it are then upper bounds.
 
 flexmbs: reads the .inp, 20 fixed-interface modes, 2 x 6 constraint modes, reference, all shape integrals, writes the .h5; at 3M a
 Sturm count proves that no mode is missed.
@@ -43,7 +41,6 @@ CELLS = {
 PROGRAMS = ("flexmbs", "CalculiX", "scikit-fem")
 E, NU, RHO = 210e9, 0.3, 7850.0
 MODES = 20
-FILLED = {"10k": 1, "100k": 2, "300k": 6, "1M": 10, "3M": 18}  # GB of memory before a run
 LARGEST = {"1M": (12.0, 150.0), "3M": (24.0, 900.0)}  # GB and s of flexmbs on two threads
 LIMITS = {("100k", "CalculiX"): 0.25, ("300k", "CalculiX"): 0.25, ("100k", "scikit-fem"): 0.12, ("300k", "scikit-fem"): 0.06}
 
@@ -158,8 +155,8 @@ def alone(program, deck):
     print(json.dumps(found | {"memory [GB]": peak / 1e6}))
 
 
-def study(size, programs, repetitions, threads, patience, folder, cold):
-    """The fastest run of each program for one size; cold: with what the machine takes to provide memory."""
+def study(size, programs, repetitions, threads, patience, folder):
+    """The fastest run of each program for one size."""
     nodes, table, sets = hook(CELLS[size])
     deck = pathlib.Path(folder) / f"hook_{size}.inp"
     write_deck(deck, nodes, table, sets)
@@ -169,8 +166,6 @@ def study(size, programs, repetitions, threads, patience, folder, cold):
         for program in programs:
             if turn and program == "scikit-fem":
                 continue
-            if not cold:
-                subprocess.run([sys.executable, "-c", f"b'1' * {FILLED[size]}_000_000_000"], check=True)
             found = in_process(program, deck, threads, patience)
             wall, cpu, memory = (found[key] for key in ("wall [s]", "CPU [s]", "memory [GB]"))
             print(f"{size:5s} {program:10s} {wall:8.2f} s  CPU {cpu:8.2f} s  {memory:.2f} GB", flush=True)
@@ -231,7 +226,6 @@ def main():
     parser.add_argument("--repetitions", type=int, default=2)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--patience", type=float, default=3600.0)
-    parser.add_argument("--cold", action="store_true")
     parser.add_argument("--run", choices=PROGRAMS)
     parser.add_argument("--deck", type=pathlib.Path)
     options = parser.parse_args()
@@ -242,12 +236,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         programs = options.programs.split(",")
         if "flexmbs" in programs:
-            study(
-                "10k", ["flexmbs"], 1, options.threads, options.patience, folder, options.cold
-            )  # compiles, or loads cached kernels
+            study("10k", ["flexmbs"], 1, options.threads, options.patience, folder)  # compiles, or loads cached kernels
         for size in options.sizes.split(","):
             kept[size] = kept.get(size, {}) | study(
-                size, programs, options.repetitions, options.threads, options.patience, folder, options.cold
+                size, programs, options.repetitions, options.threads, options.patience, folder
             )
             kept[size]["flexmbs over"] = compared(kept[size])
     machine = {"machine": platform.machine(), "cores": len(os.sched_getaffinity(0)), "python": platform.python_version()}
