@@ -35,7 +35,6 @@ from preprocess.reduction import Basis, Progress, Reduction
 from preprocess.reduction.accuracy import accuracy
 from preprocess.reduction.independent import ElasticShapes, elastic_shapes
 from preprocess.reduction.statics import InterfaceStatics
-from preprocess.solve.memory import memory_kept
 from preprocess.solve.threads import on_threads
 
 ROUND_OFF = 1e-9  # of a frequency
@@ -49,7 +48,6 @@ KINDS: dict[str, tuple[Any, str, str]] = {  # of options that may be None: type,
 
 
 @checked_arguments
-@memory_kept()
 @on_threads
 def reduce(
     part: Mesh | FEModel,

@@ -36,7 +36,6 @@ from preprocess.mesh.mesh import Mesh
 from preprocess.mesh.node_regions import region_of
 from preprocess.reduction import Progress, Reduction
 from preprocess.reduction.statics import InterfaceStatics
-from preprocess.solve.memory import memory_kept
 from preprocess.solve.threads import on_threads
 
 FULL = "full"
@@ -45,7 +44,6 @@ Made = TypeVar("Made")
 
 
 @checked_arguments
-@memory_kept()
 @on_threads
 def reduce_divided(
     pieces: Sequence[Mesh | FEModel],

@@ -49,7 +49,6 @@ __all__ = ["FEModel", "assemble"]
 
 
 @checked_arguments
-@memory_kept()
 def assemble(
     mesh: Mesh,
     material: Materials | None = None,
@@ -190,6 +189,7 @@ def _empty_matrices(n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
     return sp.csr_matrix((3 * n, 3 * n)), sp.csr_matrix((n, n))
 
 
+@memory_kept()
 def _solid_matrices(mesh: Mesh, groups: tuple[ElementGroup, ...], lumped: bool) -> tuple[sp.csr_matrix, sp.csr_matrix]:
     """K (3N, 3N) and m (N, N) of the solid elements."""
     pattern = node_pattern(mesh)

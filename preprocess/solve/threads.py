@@ -9,6 +9,8 @@ from typing import Any, ParamSpec, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
+from preprocess.solve.memory import memory_kept
+
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
@@ -96,11 +98,11 @@ class Threads:
 
 
 def on_threads(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """The function with single-threaded dense linear algebra, so that the other threads are free for tasks."""
+    """The function with single-threaded dense linear algebra, so that the other threads are free for tasks, and with memory kept."""
 
     @functools.wraps(function)
     def enclosed(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        with Threads():
+        with Threads(), memory_kept():
             return function(*args, **kwargs)
 
     return enclosed
