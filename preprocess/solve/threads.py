@@ -98,7 +98,7 @@ class Threads:
 
 
 def on_threads(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """The function with single-threaded dense linear algebra, so that the other threads are free for tasks, and with memory kept."""
+    """The function with single-threaded dense linear algebra, so that the others are free for tasks, and with memory kept."""
 
     @functools.wraps(function)
     def enclosed(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
