@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import dis
 import functools
 import hashlib
-import inspect
+import importlib.util
 import os
 import sys
 import types
@@ -23,13 +24,15 @@ if TYPE_CHECKING:
 
 PLAIN = (bool, int, float, complex, str, bytes, types.NoneType, types.EllipsisType)
 DEPTH = 100  # of values within values that are looked at: objects of other programs may refer to everything
-INSTALLED = ("site-packages", "dist-packages", "lib/python")  # code there is identified by versions
-OWN = ("flexmbs", "preprocess")  # as are these packages, wherever they are
+INSTALLED = ("site-packages", "dist-packages")  # folders: code in them is identified by versions, as is
+STANDARD = os.path.dirname(os.__file__).replace("\\", "/") + "/"  # that of the standard library,
+OWN = ("flexmbs", "preprocess")  # and these packages, wherever they are
+OF_PYTHON = ("__module__", "__doc__", "__slotnames__", "__firstlineno__", "__static_attributes__", "__pydantic_")  # of a class
 LONGEST = 1000  # characters of a text that may be the path of a file
 
 
 def functions_of(model: ModelData) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Places in a model, ``forces.push.force``, and their user functions."""
+    """Places in a model, ``forces.push.force``, and their user functions; of items of the user's own kinds, their classes."""
     for section in SECTIONS:
         for name, item in model.items(section).items():
             yield from _within(f"{section}.{name}", item)
@@ -37,6 +40,8 @@ def functions_of(model: ModelData) -> Iterator[tuple[str, Callable[..., Any]]]:
 
 def _within(place: str, value: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
     if isinstance(value, Declaration):
+        if _is_class_of_user(type(value)):
+            yield place, type(value)
         for field in value.ordered_fields():
             yield from _within(f"{place}.{field.name}", getattr(value, field.name))
     elif isinstance(value, (tuple, list)):
@@ -50,9 +55,10 @@ def _within(place: str, value: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def code_digest(function: Callable[..., Any]) -> str:
-    """SHA-256 of a function's code, defaults, enclosed values and of the global names it uses, functions among them in the same
-    way, those of installed packages by name, of the user's own modules the names used of them; of a callable object also its
-    attributes."""
+    """SHA-256 of a function's code, defaults, attributes, enclosed values and of the global and imported names it uses, functions
+    among them in the same way, those of installed packages by name, of the user's own modules the names used of them; of an
+    object its attributes and its class, of a class of the user its members and bases. Modules that functions import are imported.
+    """
     digest = hashlib.sha256()
     _add(digest.update, function, {}, set())
     return digest.hexdigest()
@@ -115,44 +121,66 @@ def _parts(value: Any) -> Iterator[Any]:
             yield from (part for pair in value.items() for part in pair)
         case types.CodeType():
             yield value.co_code
-            yield from (value.co_consts, value.co_names, value.co_varnames)
+            yield from (value.co_consts, value.co_names, value.co_varnames, value.co_exceptiontable)
+        case memoryview():
+            yield value.tobytes()
         case functools.partial():
             yield from (value.func, value.args, value.keywords)
         case types.MethodType():
             yield from (value.__func__, value.__self__)
         case types.FunctionType() if not _installed(value):
-            yield from (value.__code__, value.__defaults__, value.__kwdefaults__)
+            yield from (value.__code__, value.__defaults__, value.__kwdefaults__, vars(value))
             yield _used(value)
+        case staticmethod() | classmethod():
+            yield value.__func__
+        case property():
+            yield from (value.fget, value.fset, value.fdel)
+        case type() if _is_class_of_user(value):
+            yield value.__qualname__.encode()
+            yield from value.__bases__
+            yield {name: part for name, part in vars(value).items() if not name.startswith(OF_PYTHON)}
         case os.PathLike():
             yield os.fspath(value)
         case types.ModuleType() | type() | types.BuiltinFunctionType() | types.FunctionType():
             yield f"{getattr(value, '__module__', '')}.{value.__name__}".encode()
         case _:
-            if isinstance(call := inspect.getattr_static(type(value), "__call__", None), types.FunctionType):
-                yield call
+            yield type(value)
             if dataclasses.is_dataclass(value):
                 yield from (getattr(value, field.name) for field in dataclasses.fields(value))
             elif not type(value).__module__.startswith("flexmbs."):  # whose objects may hold what they have computed
-                yield getattr(value, "__dict__", {})
-                if _with_slots(value):
-                    yield _reduced(value)
+                yield _reduced(value)
 
 
 def _used(function: types.FunctionType) -> dict[str, Any]:
-    """Values by the names with which a function and those within it refer to them: enclosed and global ones."""
-    code, names = function.__code__, sorted(_names(function.__code__))
+    """Values by the names with which a function and those within it refer to them: enclosed, global and imported ones."""
+    code, known = function.__code__, function.__globals__
+    codes = list(_codes(code))
+    names = sorted({name for each in codes for name in each.co_names})
     found: dict[str, Any] = {}
     for name, cell in zip(code.co_freevars, function.__closure__ or ()):
         with contextlib.suppress(ValueError):  # nothing is there yet
             found[name] = cell.cell_contents
-    known = function.__globals__
-    return found | {name: _of_module(known[name], names, {}) for name in names if name in known}
+    found |= {name: known[name] for name in names if name in known}
+    found |= {f"import {name}": module for each in codes for name, module in _imported(each, known)}
+    return {name: _of_module(value, names, {}) for name, value in found.items()}
 
 
-def _names(code: types.CodeType) -> set[str]:
-    """Names of globals and attributes in a code and in those within it, such as lambdas and comprehensions."""
-    inner = (_names(each) for each in code.co_consts if isinstance(each, types.CodeType))
-    return set(code.co_names).union(*inner)
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    """A code and those within it, such as lambdas and comprehensions."""
+    yield code
+    for each in code.co_consts:
+        if isinstance(each, types.CodeType):
+            yield from _codes(each)
+
+
+def _imported(code: types.CodeType, known: dict[str, Any]) -> Iterator[tuple[str, types.ModuleType]]:
+    """Modules of the user that a code imports where it runs, as it does."""
+    steps = [each for each in dis.get_instructions(code) if each.opname != "EXTENDED_ARG"]
+    for level, names, step in zip(steps, steps[1:], steps[2:]):
+        if step.opname == "IMPORT_NAME":
+            with contextlib.suppress(Exception):  # of any kind, by the module: the function itself tells it
+                if level.argval or _to_import(step.argval.partition(".")[0]):
+                    yield step.argval, __import__(step.argval, known, None, names.argval, level.argval)
 
 
 def _of_module(value: Any, names: list[str], seen: dict[int, Any]) -> Any:
@@ -163,24 +191,42 @@ def _of_module(value: Any, names: list[str], seen: dict[int, Any]) -> Any:
     return {name: _of_module(vars(value)[name], names, seen) for name in names if name in vars(value)}
 
 
-def _of_user(module: types.ModuleType) -> bool:
-    path = (getattr(module, "__file__", None) or "").replace("\\", "/")
-    return bool(path) and module.__name__.partition(".")[0] not in OWN and not any(part in path for part in INSTALLED)
+def _is_class_of_user(value: type) -> bool:
+    return _of_user(sys.modules.get(value.__module__))
 
 
-def _with_slots(value: Any) -> bool:
-    """Whether an object has values outside of a ``__dict__``, as fractions and dates."""
-    return not hasattr(value, "__dict__") or any(vars(each).get("__slots__") for each in type(value).__mro__)
+def _of_user(module: types.ModuleType | None) -> bool:
+    """Whether a module, None for one that Python does not know, is the user's: of a file or a folder, or what is typed."""
+    if module is None or module.__name__ in ("__main__", "__mp_main__"):
+        return True
+    paths = (getattr(module, "__file__", None), *getattr(module, "__path__", ()))
+    return module.__name__.partition(".")[0] not in OWN and any(path and not _is_installed(path) for path in paths)
+
+
+def _to_import(name: str) -> bool:
+    """Whether a module that is perhaps not imported yet is the user's. Raises ImportError, ValueError."""
+    spec = importlib.util.find_spec(name)
+    if spec is None or name in OWN:
+        return False
+    paths = (spec.origin if spec.has_location else None, *(spec.submodule_search_locations or ()))
+    return any(path and not _is_installed(path) for path in paths)
 
 
 def _reduced(value: Any) -> Any:
-    """What an object consists of, as for a copy; nothing if it has none."""
+    """What an object consists of, as for a copy; its attributes where it is copied by name or not at all."""
     try:
         found = value.__reduce_ex__(2)
     except Exception:  # of any kind, by the object's own method: of a lock, say
-        return ()
-    return found if isinstance(found, str) else [list(part) if k > 1 and part else part for k, part in enumerate(found[1:])]
+        found = ""
+    if isinstance(found, str):
+        return getattr(value, "__dict__", found)
+    return [list(part) if k > 1 and part else part for k, part in enumerate(found[1:])]
 
 
 def _installed(function: types.FunctionType) -> bool:
-    return any(part in function.__code__.co_filename.replace("\\", "/") for part in INSTALLED)
+    return _is_installed(function.__code__.co_filename)
+
+
+def _is_installed(path: str) -> bool:
+    path = path.replace("\\", "/")
+    return path.startswith(STANDARD) or any(f"/{folder}/" in path for folder in INSTALLED)

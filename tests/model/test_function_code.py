@@ -1,5 +1,6 @@
 """The digest of user functions follows what they compute: code, constants, enclosed values and the functions that they call."""
 
+import copy
 import functools
 import hashlib
 import importlib
@@ -106,6 +107,73 @@ def recursive(n: int) -> int:
 def test_values_within_count(make: Callable[[float], Any]) -> None:
     assert code_digest(make(2.0)) == code_digest(make(2.0))
     assert code_digest(make(2.0)) != code_digest(make(2.5))
+
+
+CALL = "    def __call__(self, t): return self.gain(t)\n"
+GAIN = "    def gain(self, t): return {k} * t\n"
+OF_FILES = {  # what is in which file, with a law in laws.py; {k} changes
+    "method": {"laws.py": f"class Law:\n{CALL}{GAIN}law = Law()"},
+    "method of a bound method": {"laws.py": f"class Law:\n{CALL}{GAIN}law = Law().gain"},
+    "base": {"laws.py": f"class Base:\n{GAIN}class Law(Base):\n{CALL}law = Law()"},
+    "attribute of a class": {"laws.py": "class Law:\n    k = {k}\n    def __call__(self, t): return self.k * t\nlaw = Law()"},
+    "property": {"laws.py": "class Law:\n    def __call__(_, t): return _.k * t\n    k = property(lambda _: {k})\nlaw = Law()"},
+    "static method": {"laws.py": "class Space:\n    f = staticmethod(lambda t: {k} * t)\ndef law(t): return Space.f(t)"},
+    "member": {"laws.py": "import enum\nclass E(enum.Enum):\n    A = {k}\ndef law(t): return E.A.value * t"},
+    "attribute": {"laws.py": "def law(t): return law.k * t\nlaw.k = {k}"},
+    "bytes": {"laws.py": "K = memoryview(bytes([{k}]))\ndef law(t): return K[0] * t"},
+    "table": {"laws.py": "import pandas\nK = pandas.Series([{k}])\ndef law(t): return K[0] * t"},
+    "class of a module": {"helps.py": f"class Gain:\n{GAIN}", "laws.py": "import helps\ndef law(t): return helps.Gain().gain(t)"},
+    "import within": {"helps.py": "K = {k}", "laws.py": "def law(t):\n    from helps import K as gain\n    return gain * t"},
+    "module within": {"more/helps.py": "K = {k}", "laws.py": "def law(t):\n    import more.helps as m\n    return m.K * t"},
+    "cache": {"laws.py": "import functools\n@functools.cache\ndef gain(t): return {k} * t\ndef law(t): return gain(t)"},
+    "folder": {"more/helps.py": "K = {k}", "laws.py": "import more.helps\ndef law(t): return more.helps.K * t"},
+    "relative": {
+        "laws.py": "from more.within import law", "more/within.py": "def law(t):\n    from .helps import K\n    return K * t",
+        "more/helps.py": "K = {k}",
+    },
+    "named as that of Python": {
+        "calib/python/helps.py": "def gain(t): return {k} * t",
+        "laws.py": "from calib.python import helps\ndef law(t): return helps.gain(t)",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("files", OF_FILES.values(), ids=OF_FILES)
+def test_changed_classes_and_modules_are_seen(
+    files: dict[str, str], tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever a law refers to, however its module is laid out; a call and a copy of the law change nothing."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    found = []
+    for k, head in ((2, ""), (2, "# a remark\n"), (3, "")):
+        for name, source in files.items():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(head + source.replace("{k}", str(k)) + "\n")
+        for name in [each for each in sys.modules if each.partition(".")[0] in ("laws", "helps", "more", "calib")]:
+            monkeypatch.delitem(sys.modules, name)
+        importlib.invalidate_caches()
+        law = importlib.import_module("laws").law
+        found.append(code_digest(law))
+        assert law(1.0) == k
+        copy.copy(law)
+        assert code_digest(law) == found[-1]
+    assert found[0] == found[1] != found[2]
+
+
+class Jib(fm.Chain, kind="jib of a test"):
+    """A joint of the user's own kind."""
+
+
+def test_kinds_of_the_user_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = fm.Model("m")
+    body = model.add(fm.RigidBody("b", mass=1.0, inertia=(1.0, 1.0, 1.0)))
+    model.add(Jib("j", model.ground, body, motions=(fm.motions.Rotate("y"),)))
+    ((place, kind),) = functions_of(model)
+    assert (place, kind) == ("joints.j", Jib)
+    before = code_digest(kind)
+    monkeypatch.setattr(Jib, "scale", 2.0, raising=False)
+    assert code_digest(kind) != before
 
 
 def test_functions_that_call_themselves_end() -> None:
