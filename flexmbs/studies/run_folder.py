@@ -330,7 +330,7 @@ def identity(ready: Prepared) -> dict[str, Any]:
         "model": hashlib.sha256(model.to_toml(complete=False).encode()).hexdigest(),
         **{f"part of body '{name}'": data.digest for name, data in run.compiled.data.items()},
         **{f"function {place}": code_digest(function) for place, function in functions_of(model)},
-        FILES: contents_named([function for _, function in functions_of(model)]),
+        FILES: contents_named([*(function for _, function in functions_of(model)), *(event.function for event in run.declared)]),
         "start": digest.hexdigest(),
         "options": options_of(ready),
         "versions": versions(),
@@ -340,7 +340,7 @@ def identity(ready: Prepared) -> dict[str, Any]:
 def options_of(ready: Prepared) -> dict[str, Any]:
     """All options of a run, functions by their code."""
     chosen = ready.chosen
-    events = [f"{event.name}: {event.item} {event.direction} {event.value} {event.terminal}" for event in ready.run.declared]
+    events = [", ".join(f"{name} {text}" for name, text in _texts(event).items()) for event in ready.run.declared]
     return {
         "t_end": float(chosen["t_end"]), "output_step": chosen["output_step"], "coordinates": chosen["coordinates"],
         "events": events, **_options("formalism", ready.form), **_options("integrator", ready.method),
@@ -348,11 +348,14 @@ def options_of(ready: Prepared) -> dict[str, Any]:
 
 
 def _options(key: str, of: Any) -> dict[str, str]:
-    """Name and options of a formalism or an integrator; functions by their code."""
+    """Name and options of a formalism or an integrator."""
+    return {key: of.name} | {f"{key}.{name}": text for name, text in _texts(of).items()}
+
+
+def _texts(of: Any) -> dict[str, str]:
+    """Values of a declaration, functions by their code."""
     values = {field.name: getattr(of, field.name) for field in dataclasses.fields(of)}
-    return {key: of.name} | {
-        f"{key}.{name}": code_digest(value) if callable(value) else repr(value) for name, value in values.items()
-    }
+    return {name: code_digest(value) if callable(value) else repr(value) for name, value in values.items()}
 
 
 def write_checkpoint(path: pathlib.Path, state: State) -> None:

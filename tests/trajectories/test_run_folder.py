@@ -127,6 +127,25 @@ def test_options_are_those_of_the_run_though_it_is_forced(tmp_path: pathlib.Path
     assert fm.simulate(pendulum(), **SHORT, folder=fm.RunFolder(tmp_path / "run", resume=True)).run.finished
 
 
+def rising(t: float, r: Any, A: Any, v: Any, w: Any) -> float:
+    return float(r[2])
+
+
+def test_other_events_are_other_options(tmp_path: pathlib.Path) -> None:
+    """Of the same name, each of another state function."""
+    tip, hinge = {"frame": "bar/tip"}, {"joint": "hinge"}
+    given = [
+        tip | {"axis": "x"}, tip | {"axis": "z"}, {"frame": "bar", "axis": "z"}, hinge | {"velocity": True}, hinge,
+        tip | {"function": rising}, tip | {"function": lambda t, r, A, v, w: float(r[0])},
+    ]  # fmt: skip
+    for k, (before, after) in enumerate(itertools.pairwise(given)):
+        kept = fm.RunFolder(tmp_path / str(k), resume=True)
+        for event in (before, before):
+            fm.simulate(pendulum(), **SHORT, folder=kept, events=[fm.Event("e", **event)])
+        with pytest.raises(fm.InputError, match=r"options\.events was .*name 'e'"):
+            fm.simulate(pendulum(), **SHORT, folder=kept, events=[fm.Event("e", **after)])
+
+
 def test_a_folder_is_not_taken_for_another_run(tmp_path: pathlib.Path) -> None:
     """Row 41: what differs is named; a run is not overwritten, nor other files."""
     run(tmp_path / "run")
