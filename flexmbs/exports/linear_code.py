@@ -93,7 +93,7 @@ def write_linear(system: LinearSystem, path: str | Path, *, version: int = 3) ->
         raise InputError(f"version: FMI has the versions 2 and 3, not {shown(version)}")
     name = re.sub(r"\W", "_", path.stem, flags=re.ASCII)
     if not re.match(r"[A-Za-z]", name):
-        raise InputError(f"path: the name {shown(path.stem)} must begin with a letter; rename it")
+        raise InputError(f"path: the name {shown(path.stem)} must begin with a letter of A to Z; rename it")
     if name in RESERVED.get(path.suffix, "").split() or (path.suffix == ".ssc" and re.fullmatch(r"[uxy]\d+", name)):
         raise InputError(f"path: the name {shown(path.stem)} is a keyword of that language or a name within the file; rename it")
     if path.suffix == ".fmu":

@@ -26,6 +26,7 @@ from flexmbs.files.output import whole_file
 from flexmbs.files.paths import file_path
 from flexmbs.integrators.integrator import is_number
 from flexmbs.model.bodies import FlexibleBody
+from flexmbs.model.function_code import functions_of
 from flexmbs.studies.fmu_slave import MODEL, OPTIONS
 from flexmbs.studies.state_slopes import coordinates_of
 from flexmbs.studies.stepper import Stepper
@@ -69,7 +70,8 @@ def export_fmu(
     at its present state. Its binary is compiled and runs on Linux on x86-64 alone; False: a unit without, for all systems of
     PythonFMU. By default with derivatives where they can be had, else a `ModelWarning` says why not: there is no C compiler, or
     the model has rigid contacts, discrete controllers, functions of reactions, or loops of ball joints without single freedoms.
-    Raises `InputError`, also for what a model file cannot hold, `MachineError` without the extra ``flexmbs[fmu]``.
+    Raises `InputError`, also for functions and kinds of your own, which a unit does not hold, `MachineError` without the extra
+    ``flexmbs[fmu]``.
 
     Examples
     --------
@@ -105,6 +107,7 @@ def export_fmu(
     if both:
         raise InputError(f"outputs.{sorted(both)[0]}: is also the name of an input; rename one")
     stepper = Stepper(model, **options, **found)  # which tells what cannot run
+    _check_code(model)
     states = _states(stepper, derivatives)
     suggested = _communication_step(communication_step, step or stepper.t_end / COMMUNICATIONS, stepper.t_end)
     builder = _builder(version)
@@ -136,6 +139,13 @@ def export_fmu(
             with whole_file(path) as target:
                 shutil.copyfile(made, target)
     return path
+
+
+def _check_code(model: Model) -> None:
+    """Raise `InputError` for all code of the user: the unit would end where it is run, and its program with it."""
+    problems = [f"{place}: is your own code, which a unit does not hold; make it an input" for place, _ in functions_of(model)]
+    if problems:
+        raise InputError(*problems)
 
 
 def _states(stepper: Stepper, wanted: bool | None) -> dict[str, Any] | None:
@@ -186,7 +196,7 @@ def identifier(text: str) -> str:
     """A name that is an identifier of C and Python. Raises `InputError`."""
     found = re.sub(r"\W", "_", text, flags=re.ASCII)
     if not re.match(r"[A-Za-z]", found) or keyword.iskeyword(found):
-        raise InputError(f"name {shown(text)}: must begin with a letter and be no keyword; rename it")
+        raise InputError(f"name {shown(text)}: must begin with a letter of A to Z and be no keyword; rename it")
     return found
 
 

@@ -360,6 +360,18 @@ def test_bad_arguments(change: dict[str, Any], message: str, tmp_path: Path) -> 
     assert not path.exists()
 
 
+def wind(t: float) -> float:
+    return 0.1 * t
+
+
+def test_code_of_the_user_is_refused(tmp_path: Path) -> None:
+    """Also functions that a model file names: in the unit they are not read, which ended the importing program."""
+    model = pendulum()
+    model.add(fm.JointTorque("wind", "hinge", fm.Function(wind)))
+    with pytest.raises(fm.InputError, match=r"^forces\.wind\.law\.function: is your own code, which a unit does not hold"):
+        fm.export_fmu(model, tmp_path / "Unit.fmu", step=1e-3, t_end=1.0, **PORTS)
+
+
 def test_without_a_compiler_the_unit_says_that_it_has_no_derivatives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("flexmbs.exports.linear_code.compiler", lambda: None)
     given: dict[str, Any] = {"step": 1e-3, "t_end": 1.0, **PORTS}
