@@ -67,15 +67,22 @@ def code_digest(function: Callable[..., Any]) -> str:
 def contents_named(value: Any) -> dict[str, str]:
     """SHA-256 by path of the files with an ending that are there and that a value, also a function, names in a text or a path.
 
-    Relative ones lie in the present folder, or beside a module that refers to its own ``__file__``.
+    Relative ones lie in the present folder, or beside a module that refers to its own ``__file__``, or in a folder that the value
+    names as well.
     """
     texts: set[str] = set()
     _add(lambda _: None, value, {}, texts)
     modules = {getattr(module, "__file__", None) for module in list(sys.modules.values())}  # known by their code
-    possible = [text for text in texts if len(text) < LONGEST and "\0" not in text and os.path.splitext(text)[1]]
-    folders = {"", *(os.path.dirname(text) for text in texts & modules)}
-    paths = {os.path.join(folder, text) for folder in folders for text in possible} - modules
-    return {path: _content(path) for path in sorted(filter(os.path.isfile, paths))}
+    names = [text for text in texts if len(text) < LONGEST and "\0" not in text]
+    begins = {"", *(os.path.dirname(text) for text in texts & modules)}
+    folders = begins | set(filter(os.path.isdir, (os.path.join(begin, name) for begin in begins for name in names)))
+    possible = [name for name in names if os.path.splitext(name)[1]]
+    paths = {os.path.join(folder, name) for folder in folders for name in possible}
+    paths |= {folder + name for folder in folders for name in possible if name.startswith("/")}  # as f"{folder}/table.csv"
+    found: dict[str, str] = {}  # each file once, by its shortest path
+    for path in sorted(filter(os.path.isfile, paths - modules), key=lambda path: (len(path), path)):
+        found.setdefault(os.path.realpath(path), path)
+    return {path: _content(path) for path in sorted(found.values())}
 
 
 def _content(path: str) -> str:

@@ -161,11 +161,13 @@ def test_changed_classes_and_modules_are_seen(
     assert found[0] == found[1] != found[2]
 
 
-class Jib(fm.Chain, kind="jib of a test"):
-    """A joint of the user's own kind."""
-
-
 def test_kinds_of_the_user_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their class is code, as a function is."""
+    monkeypatch.setattr(fm.Chain, "kinds", dict(fm.Chain.kinds))  # of this test alone
+
+    class Jib(fm.Chain, kind="jib"):
+        """A joint of the user's own kind."""
+
     model = fm.Model("m")
     body = model.add(fm.RigidBody("b", mass=1.0, inertia=(1.0, 1.0, 1.0)))
     model.add(Jib("j", model.ground, body, motions=(fm.motions.Rotate("y"),)))
@@ -223,3 +225,25 @@ def test_files_are_found_beside_the_module_that_names_them(tmp_path: pathlib.Pat
     law = importlib.import_module("law_beside").law
     assert law(0.0) == 3.0
     assert contents_named(law) == {str(tmp_path / "table_beside.csv"): hashlib.sha256(b"3.0").hexdigest()}
+
+
+@pytest.mark.parametrize(
+    "named",
+    ["FOLDER / 'table.csv'", "BESIDE / 'table.csv'", "pathlib.Path(__file__).parent / 'data' / 'table.csv'",
+     "f'{FOLDER}/table.csv'", "str(BESIDE) + '/table.csv'", "os.path.join('data', 'table.csv')", "'data/table.csv'"],
+)  # fmt: skip
+def test_files_are_found_in_folders_that_are_named(named: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "table.csv").write_text("3.0")
+    (tmp_path / "law_of_folder.py").write_text(
+        "import os, pathlib\nFOLDER = pathlib.Path('data')\nBESIDE = pathlib.Path(__file__).parent / 'data'\n"
+        f"def law(t):\n    return float(pathlib.Path({named}).read_text())\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "law_of_folder", raising=False)
+    importlib.invalidate_caches()
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    law = importlib.import_module("law_of_folder").law
+    assert law(0.0) == 3.0
+    assert {pathlib.Path(path).resolve() for path in contents_named(law)} == {(tmp_path / "data" / "table.csv").resolve()}
