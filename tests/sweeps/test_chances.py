@@ -158,6 +158,17 @@ def test_cases_without_outputs_count_as_failed() -> None:
     assert found.interval[0] < 0.25 < found.interval[1]
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_first_case_that_is_not_possible_counts_as_failed(seed: int) -> None:
+    """As any other one does: a third of the masses is negative, the first one with some seeds."""
+    given: dict[str, Any] = {"outputs": {"end": "last body stone position z"}, "limits": {"end": (-9.0, None)}}
+    given |= {"error": 0.3, "seed": seed, "executor": "threads"}
+    with pytest.warns(fm.ModelWarning, match="have no outputs and count as failed"):
+        found = fm.reliability(thrown(), {"bodies.stone.mass": fm.Normal(0.3, 0.7)}, **given)
+    assert found.failures == found.by_output["end"] == sum(map(bool, found.result.failure[: found.cases])) == 14
+    assert (found.result.parameters["bodies.stone.mass"][: found.cases] <= 0.0).sum() == found.failures
+
+
 def test_rounds_run_no_case_again(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each round begins with the cases of the one before; another call with the folder runs none."""
     sizes: list[int] = []

@@ -137,7 +137,7 @@ def sweep(
     study = Study(_base(model), checked_outputs(outputs), run, keep)
     content = functools.cache(study.content)
     cases = [case_of(list(axes), values, content) for values in _design(design).points(axes)]
-    _check_values(study, axes, cases[0])
+    _check_values(study, axes, cases[:MOST_TRIED])
     with contextlib.ExitStack() as stack:
         given = None if folder is None else file_path(folder, "folder")
         path = given or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="flexmbs-sweep-")))
@@ -147,8 +147,7 @@ def sweep(
             warnings.simplefilter("ignore", kind)
         study = Study(_stored(study.base, path / PARTS), study.outputs, run, keep, given is not None)
         pool = made_workers(executor, workers, study)
-        _prepare(study, cases)
-        place.begin(_identity(place, study, cases[0]), force=force)
+        place.begin(_identity(place, study, _prepared(study, cases)), force=force)
         there = place.records()
         left = {case.digest: case for case in cases if _is_open(there.get(case.digest), study, retry=retry)}
         good = any(not record.failure for record in there.values())
@@ -215,17 +214,22 @@ def _design(given: object) -> Design:
     return made
 
 
-def _check_values(study: Study, axes: Mapping[str, Axis], first: Case) -> None:
-    """Raise `InputError` for parameters that do not exist and values that do not fit, all of them."""
+def _check_values(study: Study, axes: Mapping[str, Axis], first: Sequence[Case]) -> None:
+    """Raise `InputError` for parameters that do not exist and values that do not fit, all of them; of random values, of which
+    some may not fit, where none of the first cases does."""
     build, of_parts = study.base, dict[str, Any]()
     if isinstance(build, ModelWithParts):
-        of_parts = {name: value for name, value in first.inputs.items() if build.owns(name)}  # a function may need them
+        of_parts = {name: value for name, value in first[0].inputs.items() if build.owns(name)}  # a function may need them
         study, build = dataclasses.replace(study, base=build.unreduced()), build.model
     problems: dict[str, None] = {}
-    try:
-        study.model(first.inputs)
-    except InputError as error:
-        problems = dict.fromkeys(error.problems)
+    for case in first:
+        try:
+            study.model(case.inputs)
+        except InputError as error:
+            problems = problems or dict.fromkeys(error.problems)
+        else:
+            problems = {}
+            break
     if isinstance(build, Model):
         for name, axis in axes.items():
             values: Values = axis.checked if isinstance(axis, Spread) else axis[:MOST_CHECKED]
@@ -254,15 +258,15 @@ def _stored(base: Build, folder: Path) -> Build:
     return made
 
 
-def _prepare(study: Study, cases: Sequence[Case]) -> None:
-    """The first run that can begin is laid out: its kernels are compiled once, for all. Raises `InputError` if none of the first
-    cases can."""
+def _prepared(study: Study, cases: Sequence[Case]) -> Case:
+    """The first case whose run can begin, which is laid out: its kernels are compiled once, for all. Raises `InputError` if none
+    of the first cases can."""
     errors = []
     for case in cases[:MOST_TRIED]:
         try:
             model = study.model(case.inputs)
             prepared(model, asked(model, NOTHING), Start(), (), None)
-            return
+            return case
         except InputError as error:
             errors.append(error)
     raise errors[0]
