@@ -86,7 +86,7 @@ def _by_blocks(
                 if np.abs(space.products.inner(shapes, mass(shapes)) - np.eye(target)).max() > _ORTHONORMAL:
                     raise SolverError(f"modes: the {target} lowest shapes are not orthonormal; request fewer modes")
                 return wanted_of(1.0 / value[:target], shapes, count, omega_max)
-            if step == _MAX_STEPS * (1 + target // 200):
+            if step >= _MAX_STEPS * (1 + target // 200):
                 break
             if settled.all():
                 raise _too_few(len(value))
@@ -134,7 +134,7 @@ class _Space:
     def __init__(self, stiffness: Operator, mass: Operator, supports: Projection, products: TallProducts, capacity: int) -> None:
         self._stiffness, self._mass, self._supports, self.products = stiffness, mass, supports, products
         self._basis, self._H = np.empty((products.size, capacity), order="F"), np.zeros((0, 0))
-        self._drifts = False
+        self._twice = True  # whether to sweep twice: the first block is nearly dependent
 
     @property
     def _V(self) -> FloatArray:
@@ -162,7 +162,7 @@ class _Space:
                 raise _too_few(k)
             self.products.subtract(W, self._V, part)
             self.products.multiply_in_place(W, directions / np.sqrt(np.maximum(left, left[-1] * 1e-15)) @ directions.T)
-            if left[0] > _LEFT * max(left[-1], np.diag(gram).max()) and (sweep or not self._drifts):
+            if left[0] > _LEFT * max(left[-1], np.diag(gram).max()) and (sweep or not self._twice):
                 break
         self.products.copy(self.admissible(W), self._basis[:, k : k + m])
         product = self._stiffness(W)
@@ -178,10 +178,10 @@ class _Space:
         return W
 
     def watch(self, shapes: FloatArray, momenta: FloatArray) -> None:
-        """Sweep twice from now on if Ritz vectors (n, m), with their momenta, are no longer orthonormal: the error that one sweep
-        leaves grows from step to step. Raises SolverError where some have no mass."""
+        """Sweep twice where Ritz vectors (n, m), with their momenta, are no longer orthonormal: the error that one sweep leaves grows
+        from step to step. Raises SolverError where some have no mass."""
         gram = self.products.inner(shapes, momenta)
-        self._drifts = self._drifts or bool(np.abs(gram - np.eye(len(gram))).max() > _DRIFT)
+        self._twice = bool(np.abs(gram - np.eye(len(gram))).max() > _DRIFT)
         lost = int(np.sum(np.linalg.eigvalsh(gram) < 0.5))
         if lost:
             raise _too_few(len(self._H) - lost)

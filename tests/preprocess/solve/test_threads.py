@@ -111,7 +111,7 @@ def test_sparse_products(k):
     ):
         n = matrix.shape[1]
         for u in random.standard_normal((k, n)).T, random.standard_normal((2 * n, 2 * k + 1))[::2, 1::2]:
-            np.testing.assert_allclose(product(u), matrix @ u, atol=1e-12)
+            np.testing.assert_allclose(product(u), matrix @ u, atol=1e-13)
 
 
 def test_memory_is_kept_until_the_last_of_several_functions_ends(monkeypatch):
