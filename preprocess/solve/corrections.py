@@ -178,8 +178,8 @@ class _Space:
         return W
 
     def watch(self, shapes: FloatArray, momenta: FloatArray) -> None:
-        """Sweep twice where Ritz vectors (n, m), with their momenta, are no longer orthonormal: the error that one sweep leaves grows
-        from step to step. Raises SolverError where some have no mass."""
+        """Sweep twice where Ritz vectors (n, m), with their momenta, are no longer orthonormal: the error that one sweep leaves
+        grows from step to step. Raises SolverError where some have no mass."""
         gram = self.products.inner(shapes, momenta)
         self._twice = bool(np.abs(gram - np.eye(len(gram))).max() > _DRIFT)
         lost = int(np.sum(np.linalg.eigvalsh(gram) < 0.5))
