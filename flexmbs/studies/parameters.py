@@ -9,7 +9,7 @@ import copy
 import inspect
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from flexmbs.api.model import Model
 from flexmbs.declaration import Declaration, NestedError, Problem, close_names, shown
@@ -64,7 +64,14 @@ def parameters(model: Model | ModelSource) -> dict[str, float]:
         return parameters(model.made({})) | model.numbers()
     require_model(model)
     parts = {key: part for key, part in _parts(model).items() if key != "run"}
-    return {".".join(path): value for key, part in parts.items() for path, value in _numbers(part, (key,))}
+    numbers: dict[str, float] = {}
+    for key, part in parts.items():
+        for keys, value in _numbers(part, (key,)):
+            path = ".".join(keys)
+            if path in numbers:
+                raise InputError(f"{path}: is the path of two numbers; rename an item with a dot in its name")
+            numbers[path] = value
+    return numbers
 
 
 def number_of(build: Build, model: Model, path: str) -> float:
@@ -167,6 +174,25 @@ def _located(model: Model, path: str) -> Steps:
     require_model(model)
     if not isinstance(path, str) or not path:
         raise InputError(f"parameters: {shown(path)} is not the path of a parameter, such as 'bodies.tool.mass'")
+    ways = list(_ways(model, path))
+    if len(ways) > 1:
+        within, other = (" in ".join(f"'{key}'" for _, key in reversed(way)) for way in ways[:2])
+        raise InputError(f"{path}: is {within}, and {other} too; rename an item with a dot in its name")
+    return ways[0] if ways else _not_located(model, path)
+
+
+def _ways(value: Any, rest: str, key: str = "") -> Iterator[Steps]:
+    """All readings of a path within a value; names with dots may give several."""
+    for name, part in _parts(value, key).items():
+        if rest == name:
+            yield [(value, name)]
+        elif rest.startswith(f"{name}."):
+            for within in _ways(part, rest[len(name) + 1 :], name):
+                yield [(value, name), *within]
+
+
+def _not_located(model: Model, path: str) -> NoReturn:
+    """Raise `InputError` for a path without a reading, naming the first part that is unknown behind the longest names."""
     steps: Steps = []
     value: Any = model
     rest = path
@@ -180,7 +206,7 @@ def _located(model: Model, path: str) -> Steps:
             )
         steps.append((value, found))
         value, rest = parts[found], rest[len(found) + 1 :]
-    return steps
+    raise InputError(f"{path}: ends with a dot; leave it out")
 
 
 def _place(steps: Steps) -> tuple[str, ...]:

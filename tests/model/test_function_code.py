@@ -143,6 +143,8 @@ def test_changed_classes_and_modules_are_seen(
     files: dict[str, str], tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever a law refers to, however its module is laid out; a call and a copy of the law change nothing."""
+    if "pandas" in "".join(files.values()):
+        pytest.importorskip("pandas")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     found = []
