@@ -131,13 +131,13 @@ class BodiesInMemory(Bodies):
         digest = part.digest()
         with self.lock:
             alone = self.locks.setdefault(digest, threading.Lock())
-        with alone:
+        with alone:  # until the body is known, for which others wait
             data = self.known.get(digest) or part.body()
-        with self.lock:
-            self.known[digest] = data
-            self.known.move_to_end(digest)
-            while len(self.known) > MOST_KEPT:
-                self.locks.pop(self.known.popitem(last=False)[0], None)
+            with self.lock:
+                self.known[digest] = data
+                self.known.move_to_end(digest)
+                while len(self.known) > MOST_KEPT:
+                    self.locks.pop(self.known.popitem(last=False)[0], None)
         return {"file": None, "data": data}
 
 

@@ -14,7 +14,7 @@ from beams import TIP, body, write_part
 import flexmbs as fm
 import preprocess as pp
 from flexmbs.__main__ import main
-from flexmbs.studies.parts import BodiesInFolder, FunctionPart
+from flexmbs.studies.parts import BodiesInFolder, BodiesInMemory, FunctionPart
 from flexmbs.studies.sweeps.study_file import read_study
 
 
@@ -73,6 +73,31 @@ def test_threads_wait_for_the_one_that_reduces(marks: pathlib.Path, tmp_path: pa
         for thread in threads:
             thread.join()
     assert reductions(marks) == {"0.01": 2, "0.02": 2}  # in memory and in the folder
+
+
+def test_a_body_is_known_before_others_may_go_on() -> None:
+    """Threads that wait go on at once when they may, here as the lock of the first one is released."""
+    bodies, made, released = BodiesInMemory(), [], []
+
+    class Slow:
+        def digest(self) -> str:
+            return "the same"
+
+        def body(self) -> fm.FlexibleBodyData:
+            made.append(1)
+            return body(0.01)
+
+    class Lock:
+        def __enter__(self) -> None: ...
+
+        def __exit__(self, *_: object) -> None:
+            released.append(1)
+            if len(released) == 1:
+                bodies.place(Slow())
+
+    bodies.locks["the same"] = Lock()
+    bodies.place(Slow())
+    assert (len(made), len(released)) == (1, 2)
 
 
 def test_a_changed_file_that_a_function_reads_is_another_body(tmp_path: pathlib.Path) -> None:
