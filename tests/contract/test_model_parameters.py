@@ -33,7 +33,8 @@ def test_no_name_hides_the_parameter_of_another_one(names):
             assert number_at(changed(model, {path: value + 0.01}), path) == pytest.approx(value + 0.01)
         except fm.InputError as error:
             ambiguous.append(str(error))
-    text = "bodies.tool.mass: is 'mass' in 'tool' in 'bodies', and 'tool.mass' in 'bodies' too; rename an item with a dot in its name"
+    text = "bodies.tool.mass: is 'mass' in 'tool' in 'bodies', and 'tool.mass' in 'bodies' too; "
+    text += "rename an item with a dot in its name"
     assert ambiguous == ([text] if names[1] == "tool.mass" else [])
     assert number_at(model, f"bodies.{names[1]}.mass") == 2.0
     for path, told in ((f"bodies.{names[1]}.volume", "is not in"), ("gravity.x.", "ends with a dot")):

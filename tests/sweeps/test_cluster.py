@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future
 
 import numpy as np
 import pytest
@@ -93,3 +94,24 @@ def test_a_killed_scheduler(scheduler: tuple[int, pathlib.Path], tmp_path: pathl
     found = fm.sweep(slow, {"q0": ANGLES}, outputs=SPEED, executor="threads", folder=tmp_path / "s", resume=True)
     assert {case: s for case, s in zip(found.case, found.seconds) if case in kept} == kept
     same_as_alone(found)
+
+
+def test_a_client_that_has_ended(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was submitted while it looked for a scheduler that is gone stays pending for ever."""
+    monkeypatch.setattr("flexmbs.studies.sweeps.schedule.PATIENCE", 0.05)
+
+    class Client:
+        status = "connecting"
+
+        def nthreads(self) -> dict[str, int]:
+            return {"worker": 2}
+
+        def get_executor(self, **_: object) -> "Client":
+            return self
+
+        def submit(self, *_: object) -> "Future[None]":
+            Client.status = "closing"
+            return Future()
+
+    with pytest.raises(fm.MachineError, match="its client has lost the scheduler; results so far are kept, continue with resume"):
+        fm.sweep(slow, {"q0": ANGLES}, outputs=SPEED, executor=Client(), folder=tmp_path / "s")

@@ -59,6 +59,10 @@ class Schedule:
             while self.open or self.suspects or self.running:
                 self._fill()
                 done, _ = wait(self.running, PATIENCE, FIRST_COMPLETED)
+                if not done and self.workers.ended():
+                    raise MachineError(
+                        "executor: its client has lost the scheduler; results so far are kept, continue with resume"
+                    )
                 lost = [error for future in done if (error := self._ended(future, tell)) is not None]
                 if lost:
                     self._recover(lost[0], tell)

@@ -14,13 +14,15 @@ from flexmbs.errors import AssemblyWarning, InputError, ModelWarning, shown
 from flexmbs.studies.threads import RunThreads
 
 KINDS = ("processes", "threads")
+ENDED = ("closing", "closed")  # of a client of dask.distributed
 
 
 class Workers:
-    """An executor with the number of batches that it takes at a time; its own is made anew where its processes die."""
+    """An executor with the number of batches that it takes at a time; its own is made anew where its processes die. It has
+    ``ended`` where futures are never done any more."""
 
-    def __init__(self, make: Callable[[], Any], size: int, *, own: bool) -> None:
-        self.make, self.size, self.own = make, size, own
+    def __init__(self, make: Callable[[], Any], size: int, *, own: bool, ended: Callable[[], bool] = lambda: False) -> None:
+        self.make, self.size, self.own, self.ended = make, size, own, ended
         self.executor: Any = None
 
     def submit(self, function: Callable[..., Any], *given: Any) -> "Future[Any]":
@@ -57,7 +59,8 @@ def made_workers(given: Any, count: int | None, study: object) -> Workers:
         return Workers(lambda: RunThreads(n, "sweep"), n, own=True)
     if callable(getattr(given, "get_executor", None)):  # a client of dask.distributed
         threads = count or sum(given.nthreads().values()) or 1
-        return Workers(lambda: given.get_executor(pure=False, retries=0), threads, own=False)
+        # what is submitted while it looks for a scheduler that is gone stays pending for ever
+        return Workers(lambda: given.get_executor(pure=False, retries=0), threads, own=False, ended=lambda: given.status in ENDED)
     if isinstance(given, Executor):
         return Workers(lambda: given, count or int(getattr(given, "_max_workers", n) or n), own=False)
     raise InputError(
