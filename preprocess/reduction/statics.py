@@ -20,6 +20,7 @@ Connections ``u = T_c z`` are eliminated first: K, f and G above are then T_cᵀ
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import warnings
@@ -30,7 +31,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from flexmbs.errors import InputError
+from flexmbs.errors import InputError, SolverError
 from flexmbs.flexible_body.parts import FloatArray
 from preprocess.fe.coarse import linear_interpolation
 from preprocess.fe.freedoms import dofs_of
@@ -167,12 +168,13 @@ class InterfaceStatics:
     def modes(self, held: Sequence[int], *, count: int = 0, omega_max: float = 0.0) -> Modes:
         """The ``count`` lowest modes of the body with the interfaces numbered ``held`` held, as in `supported`, or all with
         ω ≤ ``omega_max``. Raises SolverError."""
-        response = self.supported(held)
-        mass, size = self.fe.mass_product, self.size
-        if not self._factor.rough or is_small(self.free_count, count):
-            return self.fe.engine.modes(response, mass, size, count=count, omega_max=omega_max)
-        approximate, stiffness = functools.partial(response, refined=False), RepeatedProduct(self.fe.K)
-        return modes_by_corrections(approximate, stiffness, mass, self._supports(held), size, count=count, omega_max=omega_max)
+        response, mass, size = self.supported(held), self.fe.mass_product, self.size
+        if self._factor.rough and not is_small(self.free_count, count):
+            approximate, stiffness = functools.partial(response, refined=False), RepeatedProduct(self.fe.K)
+            supports = self._supports(held)
+            with contextlib.suppress(SolverError):  # a rough factor hardly knows the softest motions of very slender parts
+                return modes_by_corrections(approximate, stiffness, mass, supports, size, count=count, omega_max=omega_max)
+        return self.fe.engine.modes(response, mass, size, count=count, omega_max=omega_max)
 
     def _supports(self, held: Sequence[int]) -> Projection:
         """Motions of the interfaces held, or of a free body its rigid-body motions."""
