@@ -188,6 +188,11 @@ def _imported(code: types.CodeType, known: dict[str, Any]) -> Iterator[tuple[str
             with contextlib.suppress(Exception):  # of any kind, by the module: the function itself tells it
                 if level.argval or _to_import(step.argval.partition(".")[0]):
                     yield step.argval, __import__(step.argval, known, None, names.argval, level.argval)
+    if not {"import_module", "__import__"}.isdisjoint(code.co_names):
+        for name in code.co_consts:
+            with contextlib.suppress(Exception):
+                if isinstance(name, str) and _to_import(name.partition(".")[0]):
+                    yield name, importlib.import_module(name)
 
 
 def _of_module(value: Any, names: list[str], seen: dict[int, Any]) -> Any:

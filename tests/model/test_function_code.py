@@ -125,6 +125,13 @@ OF_FILES = {  # what is in which file, with a law in laws.py; {k} changes
     "class of a module": {"helps.py": f"class Gain:\n{GAIN}", "laws.py": "import helps\ndef law(t): return helps.Gain().gain(t)"},
     "import within": {"helps.py": "K = {k}", "laws.py": "def law(t):\n    from helps import K as gain\n    return gain * t"},
     "module within": {"more/helps.py": "K = {k}", "laws.py": "def law(t):\n    import more.helps as m\n    return m.K * t"},
+    "module by its name": {
+        "helps.py": "K = {k}", "laws.py": 'import importlib\ndef law(t): return importlib.import_module("helps").K * t',
+    },
+    "module within by its name": {
+        "more/helps.py": "K = {k}", "laws.py": 'import importlib\ndef law(t): return importlib.import_module("more.helps").K * t',
+    },
+    "module by the built-in function": {"helps.py": "K = {k}", "laws.py": 'def law(t): return __import__("helps").K * t'},
     "cache": {"laws.py": "import functools\n@functools.cache\ndef gain(t): return {k} * t\ndef law(t): return gain(t)"},
     "folder": {"more/helps.py": "K = {k}", "laws.py": "import more.helps\ndef law(t): return more.helps.K * t"},
     "relative": {
