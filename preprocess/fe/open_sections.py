@@ -7,8 +7,9 @@ shear force V_y or V_z is carried along the middle lines of the walls by the she
 
 whose moment about the centroid gives the shear centre e, e_y = ∫ (y q_z − z q_y) ds for V_z = 1, and whose energy the shear
 coefficient, 1/(k A) = ∫ q²/t ds for V = 1. J = Σ b t³/3 over the walls, b along middle lines; warping is free. Walls that enclose
-a cell of area A_m within the middle line carry in addition the flow q₀ that keeps it from twisting, ∮ (q + q₀) ds/t = 0, and have
-J = J_B + Σ b t³/3 with J_B = 4 A_m²/∮ ds/t; under a torque T the stress on their outside is T (J_B/(2 A_m t) + t)/J.
+cells k of area A_k within their middle lines carry in addition the flows that keep these from twisting, ∮ q ds/t = 0 around
+each, and have J = J_B + Σ b t³/3 with J_B = 2 Σ A_k q_k of the flows with ∮ q ds/t = 2 A_k; under a torque T the stress on the
+outside of a wall is T (q/t + t)/J, for one cell T (J_B/(2 A t) + t)/J with J_B = 4 A²/∮ ds/t.
 
 Source: Megson, Aircraft Structures for Engineering Students, sections 17.2, 17.3 (shear of open and closed sections), 18.1, 18.2
 (torsion); Renton, Int. J. Solids Struct. 28 (1991) 1479 (shear stiffness by energy).
@@ -22,22 +23,23 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import null_space
 
 from preprocess.fe.beam_section import BeamSection, SectionData, filled_between_flanges
 from preprocess.inputs.arguments import checked_arguments
 
 Array = NDArray[np.float64]
 ROUND_OFF = 1e-9
+SAME = 1e-6  # distance of ends that meet, of the size of the section
 POINTS, WEIGHTS = 0.5 * (1 + np.polynomial.legendre.leggauss(3)[0]), 0.5 * np.polynomial.legendre.leggauss(3)[1]
 
 
 class Wall(NamedTuple):
-    """Middle line from ``start`` to ``end`` (y, z), thickness; ``before``: the walls that it continues, none at a free end."""
+    """Middle line from ``start`` to ``end`` (y, z), thickness; a free end is its start."""
 
     start: Array
     end: Array
     thickness: float
-    before: tuple[int, ...] = ()
 
     @property
     def along(self) -> Array:
@@ -52,12 +54,11 @@ class Wall(NamedTuple):
 
 class Shape(NamedTuple):
     """Rectangles (r, 2, 2), rows of the lowest and the highest y, z, None for those about the walls; walls; outline (m, 2) in
-    order; whether the walls in order enclose a cell."""
+    order."""
 
     rectangles: Array | None
     walls: list[Wall]
     outline: Array
-    closed: bool = False
 
     def area_points(self) -> tuple[Array, Array]:
         """Gauss points (p, 2) and weights (p,) that integrate over the area, exact to the fifth degree."""
@@ -94,10 +95,11 @@ class OpenSection(BeamSection):
         Iz, Iy, square = float(areas @ y**2), float(areas @ z**2), y**2 + z**2
         third = float(areas @ (y * square)), float(areas @ (z * square))
         walls = [wall._replace(start=turn @ (wall.start - centre), end=turn @ (wall.end - centre)) for wall in shape.walls]
-        J = sum(wall.length * wall.thickness**3 for wall in walls) / 3 + (_bredt(walls)[1] if shape.closed else 0.0)
-        shear_centre, (along_y, along_z) = _shear(walls, shape.closed)
+        flows, around = _torsion_of_cells(walls)
+        J = sum(wall.length * wall.thickness**3 for wall in walls) / 3 + around
+        shear_centre, (along_y, along_z) = _shear(walls)
         outline = (shape.outline - centre) @ turn.T
-        stress = _torsion_stress(walls, outline, J, shape.closed)
+        stress = _torsion_stress(walls, flows, outline, J)
         origin = float(turn[0] @ -centre), float(turn[1] @ -centre)
         return SectionData(A, Iy, Iz, J, along_y / A, along_z / A, outline, stress, shear_centre, third, turn, origin)
 
@@ -112,66 +114,82 @@ def _principal_axes(places: Array, areas: Array) -> Array:
     return np.array([[c, s], [-s, c]])
 
 
-def _bredt(walls: list[Wall]) -> tuple[float, float]:
-    """Signed area within the middle line of walls that enclose a cell, and the torsion constant of their flow."""
-    area = 0.5 * sum(float(wall.start[0] * wall.end[1] - wall.start[1] * wall.end[0]) for wall in walls)
-    return area, 4 * area**2 / sum(wall.length / wall.thickness for wall in walls)
+def _ends(walls: list[Wall]) -> Array:
+    """(n, w): 1 where a wall ends at a node, −1 where it starts there."""
+    places = np.array([place for wall in walls for place in (wall.start, wall.end)])
+    first = (np.linalg.norm(places[:, None] - places, axis=2) < SAME * np.ptp(places)).argmax(axis=1)
+    nodes = np.unique(first, return_inverse=True)[1].reshape(-1, 2)
+    ends = np.zeros((nodes.max() + 1, len(walls)))
+    ends[nodes[:, 0], np.arange(len(walls))], ends[nodes[:, 1], np.arange(len(walls))] = -1.0, 1.0
+    return ends
 
 
-def _shear(walls: list[Wall], closed: bool) -> tuple[tuple[float, float], tuple[float, float]]:
+def _slimness(walls: list[Wall]) -> Array:
+    return np.array([wall.length / wall.thickness for wall in walls])
+
+
+def _torsion_of_cells(walls: list[Wall]) -> tuple[Array, float]:
+    """Flow q (w,) in each wall, from start to end, of the cells at unit rate of twist and unit shear modulus, and J_B."""
+    areas = np.array([0.5 * (wall.start[0] * wall.end[1] - wall.start[1] * wall.end[0]) for wall in walls])
+    cycles = null_space(_ends(walls))
+    flows = cycles @ np.linalg.solve((cycles.T * _slimness(walls)) @ cycles, 2 * cycles.T @ areas)
+    return flows, float(2 * areas @ flows)
+
+
+def _shear(walls: list[Wall]) -> tuple[tuple[float, float], tuple[float, float]]:
     """Shear centre (y, z), and shear areas for forces along y and z."""
     weights = np.array([wall.length * wall.thickness * WEIGHTS for wall in walls])  # (w, 3)
     places = np.array([wall.start + np.outer(POINTS, wall.along) for wall in walls])
     places = places - np.einsum("wp,wpi->i", weights, places) / weights.sum()
     inertia = np.einsum("wp,wpi,wpj->ij", weights, places, places)
-    flows, ends = list[Array](), list[Array]()
-    for wall, middle in zip(walls, places):
-        first = middle[1] - 0.5 * wall.along
-        before = sum((ends[k] for k in wall.before), np.zeros(2))
-        length = wall.length * POINTS[:, None]
-        Q = before + wall.thickness * length * (first + 0.5 * np.outer(POINTS, wall.along))
-        ends.append(before + wall.thickness * wall.length * (first + 0.5 * wall.along))
-        flows.append(-Q @ np.linalg.inv(inertia))  # (3, 2): under V_y = 1 and V_z = 1
-    slimness = np.array([wall.length / wall.thickness for wall in walls])
-    if closed:
-        opening = sum(r * (WEIGHTS @ q) for r, q in zip(slimness, flows)) / slimness.sum()
-        flows = [q - opening for q in flows]
-    moment, energy = np.zeros(2), np.zeros((2, 2))
-    for wall, q, r in zip(walls, flows, slimness):
-        moment += (wall.start[0] * wall.along[1] - wall.start[1] * wall.along[0]) * (WEIGHTS @ q)
-        energy += r * np.einsum("p,pa,pb->ab", WEIGHTS, q, q)
-    return (float(moment[1]), -float(moment[0])), (1 / float(energy[0, 0]), 1 / float(energy[1, 1]))
+    thickness, lengths = (np.array([getattr(wall, name) for wall in walls]) for name in ("thickness", "length"))
+    along = np.array([wall.along for wall in walls])
+    first = places[:, 1] - 0.5 * along
+
+    def added(part: Array) -> Array:
+        """−∫ (y, z) t ds I⁻¹ up to parts (p,) of the walls (w, p, 2): flow gained from their starts on under V_y = 1, V_z = 1."""
+        moments = part[:, None] * (first[:, None] + 0.5 * part[:, None] * along[:, None])
+        return np.asarray(-(thickness * lengths)[:, None, None] * moments @ np.linalg.inv(inertia))
+
+    # the flows that meet at each node are in equilibrium, and no cell twists
+    ends, slimness = _ends(walls), _slimness(walls)
+    starts = -np.linalg.pinv(ends) @ np.maximum(ends, 0.0) @ added(np.ones(1))[:, 0]
+    cycles, gained = null_space(ends), added(POINTS)
+    opening = (cycles.T * slimness) @ (starts + WEIGHTS @ gained)
+    starts -= cycles @ np.linalg.solve((cycles.T * slimness) @ cycles, opening)
+    flows = starts[:, None] + gained  # (w, 3, 2)
+    arms = [wall.start[0] * wall.along[1] - wall.start[1] * wall.along[0] for wall in walls]
+    moment = np.array(arms) @ (WEIGHTS @ flows)
+    energy = np.einsum("w,p,wpa,wpa->a", slimness, WEIGHTS, flows, flows)
+    return (float(moment[1]), -float(moment[0])), (1 / float(energy[0]), 1 / float(energy[1]))
 
 
 def shear_of_cell(corners: list[tuple[float, float]], thickness: float) -> tuple[float, float]:
     """Shear areas along y and z of a cell whose walls of one thickness are between its corners."""
-    walls = _walls(
-        *((a, b, thickness, (k - 1,) if k else ()) for k, (a, b) in enumerate(zip(corners, corners[1:] + corners[:1])))
-    )
-    return _shear(walls, closed=True)[1]
+    return _shear(_walls(*((a, b, thickness) for a, b in zip(corners, corners[1:] + corners[:1]))))[1]
 
 
-def _torsion_stress(walls: list[Wall], outline: Array, J: float, closed: bool) -> Array:
-    """τ_xy, τ_xz (m, 2) at points on the sides of walls under unit torque: t/J along the wall, zero at its free end; 1/(2 A_m t)
+def _torsion_stress(walls: list[Wall], flows: Array, outline: Array, J: float) -> Array:
+    """τ_xy, τ_xz (m, 2) at points on the sides of walls under unit torque: t/J along the wall, zero at its free end; (q/t + t)/J
     around a cell, zero at its corners."""
     found = np.zeros_like(outline)
-    area, flow = _bredt(walls) if closed else (1.0, 0.0)
-    for wall in walls:
+    for wall, flow in zip(walls, flows):
         along = wall.along / wall.length
         away = outline - wall.start
         height = away @ np.array([-along[1], along[0]])
         place = away @ along / wall.length
+        of_cell = abs(flow) > ROUND_OFF * J / wall.length**2
         side = (
             (np.abs(np.abs(height) - 0.5 * wall.thickness) < ROUND_OFF * wall.length)
             & (place > ROUND_OFF)
-            & (place < 1 + ROUND_OFF * (-1 if closed else 1))
+            & (place < 1 + ROUND_OFF * (-1 if of_cell else 1))
         )
-        found[side] += (flow / (2 * area * wall.thickness) - 2 * height[side, None]) / J * along
+        found[side] += (flow / wall.thickness - 2 * height[side, None]) / J * along
     return found
 
 
-def _walls(*rows: tuple[tuple[float, float], tuple[float, float], float, tuple[int, ...]]) -> list[Wall]:
-    return [Wall(np.array(start), np.array(end), thickness, before) for start, end, thickness, before in rows]
+def _walls(*rows: tuple[tuple[float, float], tuple[float, float], float]) -> list[Wall]:
+    return [Wall(np.array(start), np.array(end), thickness) for start, end, thickness in rows]
 
 
 @checked_arguments
@@ -208,7 +226,7 @@ class TSection(OpenSection):
         h, b, s, t = float(self.height), 0.5 * float(self.width), 0.5 * float(self.web), float(self.flange)
         rectangles = np.array([[[0, -s], [h - t, s]], [[h - t, -b], [h, b]]])
         m, i, f = h - 0.5 * t, h - t, 0.5 * (b + s)
-        walls = _walls(((m, -b), (m, 0), t, ()), ((m, b), (m, 0), t, ()), ((0, 0), (m, 0), 2 * s, ()))
+        walls = _walls(((m, -b), (m, 0), t), ((m, b), (m, 0), t), ((0, 0), (m, 0), 2 * s))
         outline = np.array(
             [
                 [0, -s],
@@ -261,7 +279,7 @@ class ChannelSection(OpenSection):
         h, b, s, t = float(self.height), float(self.width), float(self.web), float(self.flange)
         rectangles = np.array([[[0, 0], [h, s]], [[0, s], [t, b]], [[h - t, s], [h, b]]])
         m, w, f = 0.5 * t, 0.5 * s, 0.5 * (b + s)
-        walls = _walls(((m, b), (m, w), t, ()), ((m, w), (h - m, w), s, (0,)), ((h - m, b), (h - m, w), t, ()))
+        walls = _walls(((m, b), (m, w), t), ((m, w), (h - m, w), s), ((h - m, b), (h - m, w), t))
         outline = np.array(
             [[0, 0], [0.5 * h, 0], [h, 0], [h, f], [h, b], [h - t, b], [h - t, f], [h - t, s],
              [0.5 * h, s], [t, s], [t, f], [t, b], [0, b], [0, f]]
@@ -303,7 +321,7 @@ class AngleSection(OpenSection):
         f = t if self.flat is None else float(self.flat)
         rectangles = np.array([[[0, 0], [h, t]], [[0, t], [f, b]]])
         corner = 0.5 * f, 0.5 * t
-        walls = _walls(((h, 0.5 * t), corner, t, ()), ((0.5 * f, b), corner, f, ()))
+        walls = _walls(((h, 0.5 * t), corner, t), ((0.5 * f, b), corner, f))
         outline = np.array(
             [[0, 0], [0.5 * h, 0], [h, 0], [h, t], [0.5 * h, t], [f, t], [f, 0.5 * b], [f, b], [0, b], [0, 0.5 * b]]
         )

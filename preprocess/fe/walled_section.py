@@ -1,4 +1,4 @@
-"""Thin-walled sections of beams from any straight walls: open ones, or one cell without branches.
+"""Thin-walled sections of beams from any straight walls, with any number of cells.
 
 Shear flow and torsion as in `open_sections`, along the middle lines; area, centroid and second moments are those of the walls, as
 rectangles about their middle lines, or of the rectangles that are given, which have no overlap where walls meet.
@@ -6,18 +6,17 @@ rectangles about their middle lines, or of the rectangles that are given, which 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from preprocess.fe.open_sections import OpenSection, Shape, Wall
+from preprocess.fe.open_sections import SAME, OpenSection, Shape, Wall
 from preprocess.inputs.arguments import checked_arguments, floats
 
 Array = NDArray[np.float64]
-SAME = 1e-6  # distance of ends that meet, of the size of the section
 SHARP = 2.0  # thicknesses by which the sides of two walls reach beyond their joint; beyond, the corner is cut off
 
 
@@ -32,7 +31,7 @@ class Side(NamedTuple):
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class WalledSection(OpenSection):
-    """Thin walls that meet at their ends: an open section, or one closed cell without branches.
+    """Thin walls that meet at their ends: an open section, cells, or both.
 
     walls (n, 5): of each the ends y₁, z₁, y₂, z₂ of its middle line, and its thickness [m].
     rectangles (r, 4): the area exactly, y and z from, y and z to, of each; by default that of each wall [m].
@@ -74,15 +73,16 @@ class WalledSection(OpenSection):
         ends, nodes = self._joints()
         for k, (a, b) in enumerate(ends):
             for c, d in ends[:k]:
-                if not {a, b} & {c, d} and _meet(nodes[[a, b]], nodes[[c, d]]):
+                common = {a, b} & {c, d}
+                if not common and _meet(nodes[[a, b]], nodes[[c, d]]):
                     return "walls: two cross or touch; let walls meet at their ends"
+                at = min(common, default=0)
+                if common and _clockwise(nodes[a + b - at] - nodes[at], nodes[c + d - at] - nodes[at]) > 2 * np.pi - SAME:
+                    return "walls: two lie on each other; remove one"
         reached = {0}
         for _ in nodes:
             reached |= {node for pair in ends if reached & set(pair) for node in pair}
-        degrees = np.bincount(np.ravel(ends))
-        if len(reached) < len(nodes) or not (len(ends) == len(nodes) - 1 or (len(ends) == len(nodes) and (degrees == 2).all())):
-            return "walls: they must hang together, without a cell or as one cell without branches"
-        return ""
+        return "" if len(reached) == len(nodes) else "walls: they must hang together"
 
     def _joints(self) -> tuple[list[tuple[int, int]], Array]:
         """Nodes at both ends of each wall, and their places (k, 2)."""
@@ -97,16 +97,13 @@ class WalledSection(OpenSection):
 
     def _shape(self) -> Shape:
         (ends, nodes), t = self._joints(), np.asarray(self.walls, dtype=float)[:, 4]
-        closed = len(ends) == len(nodes)
-        sides = list(_around(ends, nodes))
+        sides = _around(ends, nodes)
         outline = np.array([point for pair in zip(sides, [*sides[1:], sides[0]]) for point in _edge(*pair, nodes, t)])
-        chain = sides if closed else _inward(sides)
-        walls = [
-            Wall(nodes[s.tail], nodes[s.head], float(t[s.wall]), tuple(k for k, b in enumerate(chain[:n]) if b.head == s.tail))
-            for n, s in enumerate(chain)
-        ]
+        directed = {k: Side(a, b, k) for k, (a, b) in enumerate(ends)}
+        directed |= {side.wall: side for side in sides}  # the way back from a free end is the last one
+        walls = [Wall(nodes[side.tail], nodes[side.head], float(t[side.wall])) for side in directed.values()]
         areas = None if self.rectangles is None else np.asarray(self.rectangles, dtype=float).reshape(-1, 2, 2)
-        return Shape(areas, walls, outline[::-1], closed)
+        return Shape(areas, walls, outline[::-1])
 
 
 def _meet(first: Array, second: Array) -> bool:
@@ -125,35 +122,37 @@ def _meet(first: Array, second: Array) -> bool:
     return bool((np.maximum(c, d) >= low).all() and (np.minimum(c, d) <= high).all())
 
 
-def _around(ends: list[tuple[int, int]], nodes: Array) -> Iterator[Side]:
-    """The walls one after the other around the section, its outside on the left; each wall of an open one in both directions."""
+def _around(ends: list[tuple[int, int]], nodes: Array) -> list[Side]:
+    """The walls one after the other around the section, its outside on the left; those of no cell in both directions."""
     every = [Side(a, b, k) for k, (a, b) in enumerate(ends)] + [Side(b, a, k) for k, (a, b) in enumerate(ends)]
-    closed = len(ends) == len(nodes)
-    area = 0.0
-    found: list[Side] = []
+    walks: list[list[Side]] = []
     for start in every:
-        found, side = [start], start
-        while len(found) == 1 or side != start:
-            back = nodes[side.tail] - nodes[side.head]
-            others = [each for each in every if each.tail == side.head and (each.wall != side.wall or not closed)]
-            side = min(others, key=lambda each: _clockwise(back, nodes[each.head] - nodes[each.tail]))
-            found.append(side)
-        found = found[:-1]
-        area = sum(float(nodes[s.tail][0] * nodes[s.head][1] - nodes[s.tail][1] * nodes[s.head][0]) for s in found)
-        if not closed or area < 0:  # clockwise
-            break
-    yield from found
+        if any(start in walk for walk in walks):
+            continue
+        walk, side = [start], _next(start, every, nodes)
+        while side != start:
+            walk.append(side)
+            side = _next(side, every, nodes)
+        walks.append(walk)
+    return min(walks, key=lambda walk: _area([nodes[side.tail] for side in walk]))  # clockwise, the others are cells
+
+
+def _area(places: list[Array]) -> float:
+    """Twice the area within a polygon, negative where it goes clockwise."""
+    return sum(float(a[0] * b[1] - a[1] * b[0]) for a, b in zip(places, [*places[1:], places[0]]))
+
+
+def _next(side: Side, every: list[Side], nodes: Array) -> Side:
+    """The first one clockwise from where a side comes from; back where there is none."""
+    back = nodes[side.tail] - nodes[side.head]
+    others = [each for each in every if each.tail == side.head]
+    return min(others, key=lambda each: _clockwise(back, nodes[each.head] - nodes[each.tail]))
 
 
 def _clockwise(back: Array, along: Array) -> float:
     """Angle in (0, 2π] by which ``along`` is turned clockwise from ``back``."""
     angle = float(np.arctan2(back[1], back[0]) - np.arctan2(along[1], along[0])) % (2 * np.pi)
     return angle if angle > SAME else 2 * np.pi
-
-
-def _inward(sides: list[Side]) -> list[Side]:
-    """Each wall once, towards the node where the walk begins, behind those that it continues."""
-    return [side for n, side in enumerate(sides) if any(each.wall == side.wall for each in sides[:n])]
 
 
 def _edge(first: Side, second: Side, nodes: Array, t: Array) -> list[Array]:

@@ -85,6 +85,32 @@ def _hat(d: Dimensions) -> Section:
     return _line(line, t, rows)
 
 
+def _hat_on_plate(d: Dimensions) -> Section:
+    """Width and height of all, width of the top, thickness of the hat and of the plate on which its brims lie."""
+    width, height, top, t, plate = d
+    b, z, y = 0.5 * width, 0.5 * (top - t), 0.5 * plate
+    walls = [[y, -z, y, z, plate], [height - 0.5 * t, -z, height - 0.5 * t, z, t]]
+    walls += [wall for s in (-1, 1) for wall in ([y, s * z, height - 0.5 * t, s * z, t], [y, s * b, y, s * z, plate + t])]
+    rows = [[0.0, -b, plate, b], [height - t, -0.5 * top, height, 0.5 * top]]
+    rows += [[plate, a, plate + t, c] for a, c in ((-b, -0.5 * top), (0.5 * top, b))]
+    rows += [[plate, s * z - 0.5 * t, height - t, s * z + 0.5 * t] for s in (-1, 1)]
+    return {"kind": "walled", "walls": walls, "rectangles": rows}
+
+
+def _two_cells(d: Dimensions) -> Section:
+    """Width, height, place of the middle web; thicknesses of the webs, of top and bottom on the left, of those on the right."""
+    width, height, place, *webs = d[:6]
+    tops, feet = (d[6], d[8]), (d[7], d[9])
+    z, y = (0.5 * webs[0], place, width - 0.5 * webs[2]), (0.25 * sum(feet), height - 0.25 * sum(tops))
+    walls = [[y[0], at, y[1], at, t] for at, t in zip(z, webs)]
+    walls += [[at, a, at, b, t] for at, both in zip(y, (feet, tops)) for (a, b), t in zip(pairwise(z), both)]
+    ends = [0.0, webs[0], place - 0.5 * webs[1], place + 0.5 * webs[1], width - webs[2], width]
+    rows = [[0.0, ends[k], height, ends[k + 1]] for k in (0, 2, 4)]
+    for a, b, top, foot in zip(ends[1::2], ends[2::2], tops, feet):
+        rows += [[0.0, a, foot, b], [height - top, a, height, b]]
+    return {"kind": "walled", "walls": walls, "rectangles": rows}
+
+
 def _z(d: Dimensions) -> Section:
     """Width of each flange beside the web, thickness of the web, height between the flanges and in all; upper one to the left."""
     flange, web, between, height = d
@@ -126,6 +152,8 @@ SHAPES: dict[str, Shape] = {
     "CHAN2": Shape(4, lambda d: _channel(d[3], d[2], d[1], d[0]), turn=270.0),
     "L": Shape(4, lambda d: angle(d[1], d[0], d[3], d[2])),
     "CROSS": Shape(4, _cross),
+    "DBOX": Shape(10, _two_cells),
     "HAT": Shape(4, _hat),
+    "HAT1": Shape(5, _hat_on_plate),
     "Z": Shape(4, _z),
 }

@@ -7,6 +7,7 @@ from test_open_sections import saint_venant
 
 import preprocess as pp
 from flexmbs.errors import InputError
+from preprocess.mesh_files import nastran_shapes as shapes
 
 H, B, T = 0.06, 0.04, 0.003
 
@@ -59,7 +60,47 @@ def cross(h=H, b=B, upright=0.004, flat=T):
     return walls, [[-0.5 * h, -m, 0.5 * h, m], [-f, m, f, 0.5 * b], [-f, -0.5 * b, f, -m]]
 
 
-SHAPES = {"hat": hat, "I": unequal_i, "box": unequal_box, "Z": zed, "cross": cross}
+def two_cells(h=H, b=1.6 * B, first=0.025, t=(0.002, 0.003, 0.0025), tops=(0.002, 0.003), feet=(0.003, 0.0025)):
+    """A box with a web between its cells: thicknesses of the upright walls, of both tops, of both feet."""
+    low, high = 0.5 * max(feet), h - 0.5 * max(tops)
+    z = (0.5 * t[0], first, b - 0.5 * t[2])
+    walls = [(low, place, high, place, s) for place, s in zip(z, t)]
+    walls += [(y, z[k], y, z[k + 1], s[k]) for y, s in ((low, feet), (high, tops)) for k in (0, 1)]
+    ends = [0.0, t[0], first - 0.5 * t[1], first + 0.5 * t[1], b - t[2], b]
+    rows = [[0.0, ends[k], h, ends[k + 1]] for k in (0, 2, 4)]
+    rows += [[0.0, ends[2 * k + 1], feet[k], ends[2 * k + 2]] for k in (0, 1)]
+    return walls, rows + [[h - tops[k], ends[2 * k + 1], h, ends[2 * k + 2]] for k in (0, 1)]
+
+
+def flanged_box(h=H, b=1.6 * B, between=0.03, t=(0.003, 0.002, 0.0025)):
+    """Two webs between flanges that reach beyond them: thicknesses of the upper and the lower flange and of the webs."""
+    y, z = (0.5 * t[1], h - 0.5 * t[0]), 0.5 * (between + t[2])
+    walls = [(y[0], s * z, y[1], s * z, t[2]) for s in (-1, 1)]
+    for place, thickness in zip(y, (t[1], t[0])):
+        walls += [
+            (place, -0.5 * b, place, -z, thickness),
+            (place, -z, place, z, thickness),
+            (place, z, place, 0.5 * b, thickness),
+        ]
+    rows = [[0, -0.5 * b, t[1], 0.5 * b], [h - t[0], -0.5 * b, h, 0.5 * b]]
+    return walls, rows + [[t[1], s * z - 0.5 * t[2], h - t[0], s * z + 0.5 * t[2]] for s in (-1, 1)]
+
+
+def three_cells(h=H, t=T):
+    """Cells beside and above each other in a square, and a wall across its corner that is open."""
+    m, middle, end = 0.5 * t, 0.5 * h, h - 0.5 * t
+    p = (m, middle, end)
+    walls = [(p[i], p[k], p[i + 1], p[k], t) for i in (0, 1) for k in (0, 1, 2) if (i, k) != (1, 2)]
+    walls += [(p[i], p[k], p[i], p[k + 1], t) for i in (0, 1, 2) for k in (0, 1)]
+    rows = [[0, 0, h, t], [0, middle - m, h, middle + m], [0, end - m, middle + m, h], [0, t, t, middle - m]]
+    rows += [[0, middle + m, t, end - m], [middle - m, t, middle + m, middle - m], [middle - m, middle + m, middle + m, end - m]]
+    return walls, [*rows, [end - m, t, h, middle - m], [end - m, middle + m, h, end]]
+
+
+SHAPES = {
+    "hat": hat, "I": unequal_i, "box": unequal_box, "Z": zed, "cross": cross, "two cells": two_cells, "flanged box": flanged_box,
+    "three cells": three_cells,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -73,6 +114,48 @@ def test_properties_are_those_of_the_plane_problem(name):
     np.testing.assert_allclose(data.turn @ inertia @ data.turn.T, np.diag([data.Iz, data.Iy]), atol=1e-9 * data.Iz)
     assert pytest.approx(J, rel=0.05) == data.J
     np.testing.assert_allclose(data.turn.T @ data.shear_centre, centre, atol=0.01 * H)
+
+
+NASTRAN = {  # dimensions, and the area by the figure
+    "DBOX": ([80, 36, 30, 2, 2.5, 3, 2, 1.5, 2, 2.5], 80 * 36 - 26.75 * 32.5 - 45.75 * 31.5),
+    "HAT1": ([80, 40, 30, 2, 1.5], 80 * 1.5 + 50 * 2 + 30 * 2 + 2 * 36.5 * 2),
+}
+
+
+@pytest.mark.parametrize("name", NASTRAN)
+def test_sections_of_nastran_with_cells(name):
+    dimensions, area = NASTRAN[name]
+    given = shapes.SHAPES[name].make(dimensions)
+    rectangles = np.array(given["rectangles"]).reshape(-1, 2, 2)
+    A, _, J, centre = saint_venant(rectangles)
+    data = pp.WalledSection(given["walls"], rectangles=given["rectangles"], orientation=UP).data(NU)
+    assert pytest.approx((area, area), rel=1e-9) == (A, data.A)
+    assert pytest.approx(J, rel=0.06) == data.J
+    np.testing.assert_allclose(data.turn.T @ data.shear_centre, centre, atol=0.015 * dimensions[0])
+
+
+def test_flows_of_two_equal_cells():
+    """A square tube of side a with a web in its middle: J_B of the tube alone, which the web does not carry; across the web both
+    cells share the force of the shear centre in the middle. Unequal cells of sides a, a/2: Bredt's two equations by hand."""
+    a, t = 0.1, 1e-4
+    corners = [(0, 0), (0, a), (a, a), (a, 0)]
+    tube = [(*p, *q, t) for p, q in zip(corners, corners[1:] + corners[:1])]
+    halves = [
+        (0, 0, 0, a / 2, t),
+        (0, a / 2, 0, a, t),
+        (0, a, a, a, t),
+        (a, a, a, a / 2, t),
+        (a, a / 2, a, 0, t),
+        (a, 0, 0, 0, t),
+    ]
+    with_web = pp.WalledSection([*halves, (0, a / 2, a, a / 2, t)], orientation=UP).data(0.0)
+    assert pytest.approx(pp.WalledSection(tube, orientation=UP).data(0.0).J, rel=1e-5) == with_web.J
+    np.testing.assert_allclose(with_web.shear_centre, 0.0, atol=1e-12)
+    unequal = [(0, 0, 0, a, t), (0, a, a, a, t), (a, a, a, 0, t), (a, 0, 0, 0, t)]
+    unequal += [(0, a, 0, 1.5 * a, t), (0, 1.5 * a, a, 1.5 * a, t), (a, 1.5 * a, a, a, t)]
+    areas, matrix = np.array([a * a, a * a / 2]), np.array([[4 * a, -a], [-a, 3 * a]]) / t
+    flows = np.linalg.solve(matrix, 2 * areas)
+    assert pytest.approx(2 * areas @ flows, rel=1e-5) == pp.WalledSection(unequal, orientation=UP).data(0.0).J
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -154,7 +237,8 @@ def test_a_tube_of_many_walls_is_round():
         ([(0, 0, 1, 0, 0.1), (2, 0, 2, 1, 0.1)], "they must hang together"),
         ([(0, 0, 2, 0, 0.1), (2, 0, 1, 1, 0.1), (1, 1, 1, -1, 0.1)], "two cross or touch"),
         ([(0, 0, 2, 0, 0.1), (2, 0, 1, 1, 0.1), (1, 1, 1, 0, 0.1)], "two cross or touch"),
-        ([(0, 0, 1, 0, 0.1), (1, 0, 1, 1, 0.1), (1, 1, 0, 0, 0.1), (0, 0, -1, 0, 0.1)], "one cell without branches"),
+        ([(0, 0, 1, 0, 0.1), (1, 0, 1, 1, 0.1), (1, 0, 0, 0, 0.1)], "two lie on each other"),
+        ([(0, 0, 1, 0, 0.1), (1, 0, 1, 1, 0.1), (0, 0, 2, 0, 0.1)], "two lie on each other"),
     ],
 )
 def test_bad_walls_are_named(walls, message):

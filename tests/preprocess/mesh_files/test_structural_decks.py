@@ -36,6 +36,21 @@ ZED = pp.WalledSection(
     [(1e-3, 0.011, 1e-3, 0, 2e-3), (1e-3, 0, 0.029, 0, 4e-3), (0.029, 0, 0.029, -0.011, 2e-3)],
     rectangles=[(0, -2e-3, 0.03, 2e-3), (0, 2e-3, 2e-3, 0.011), (0.028, -0.011, 0.03, -2e-3)], orientation=UP,
 )  # fmt: skip
+PLATE = pp.WalledSection(
+    [(1.5e-3, -9e-3, 1.5e-3, 9e-3, 3e-3), (0.029, -9e-3, 0.029, 9e-3, 2e-3), (1.5e-3, -9e-3, 0.029, -9e-3, 2e-3),
+     (1.5e-3, -0.02, 1.5e-3, -9e-3, 5e-3), (1.5e-3, 9e-3, 0.029, 9e-3, 2e-3), (1.5e-3, 0.02, 1.5e-3, 9e-3, 5e-3)],
+    rectangles=[(0, -0.02, 3e-3, 0.02), (3e-3, -0.02, 5e-3, -0.01), (3e-3, 0.01, 5e-3, 0.02), (3e-3, -0.01, 0.03, -8e-3),
+                (3e-3, 8e-3, 0.03, 0.01), (0.028, -8e-3, 0.03, 8e-3)],
+    orientation=UP,
+)  # fmt: skip
+DOUBLE = pp.WalledSection(
+    [(1e-3, 0.5e-3, 0.019, 0.5e-3, 1e-3), (1e-3, 0.015, 0.019, 0.015, 2e-3), (1e-3, 0.0385, 0.019, 0.0385, 3e-3),
+     (1e-3, 0.5e-3, 1e-3, 0.015, 2e-3), (1e-3, 0.015, 1e-3, 0.0385, 2e-3), (0.019, 0.5e-3, 0.019, 0.015, 2e-3),
+     (0.019, 0.015, 0.019, 0.0385, 2e-3)],
+    rectangles=[(0, 0, 2e-3, 0.04), (0.018, 0, 0.02, 0.04), (2e-3, 0, 0.018, 1e-3), (2e-3, 0.014, 0.018, 0.016),
+                (2e-3, 0.037, 0.018, 0.04)],
+    orientation=UP,
+)  # fmt: skip
 GIRDER = pp.WalledSection(
     [(1e-3, -0.01, 1e-3, 0, 2e-3), (1e-3, 0, 1e-3, 0.01, 2e-3), (1e-3, 0, 0.0285, 0, 2e-3), (0.0285, 0, 0.0285, -5e-3, 3e-3),
      (0.0285, 0, 0.0285, 5e-3, 3e-3)],
@@ -136,6 +151,9 @@ def test_a_part_file_of_the_deck(tmp_path):
         ("PBARL,8,1,,CROSS\n,16.,4.,30.,3.", CROSS),
         ("PBARL,8,1,,HAT\n,30.,2.,20.,9.", HAT),
         ("PBEAML,8,1,,HAT\n,30.,2.,20.,9.", at_shear_centre(HAT)),
+        ("PBARL,8,1,,HAT1\n,40.,30.,20.,2.,3.", PLATE),
+        ("PBARL,8,1,,DBOX\n,40.,20.,15.,1.,2.,3.,2.,2.\n,2.,2.", DOUBLE),
+        ("PBEAML,8,1,,DBOX\n,40.,20.,15.,1.,2.,3.,2.,2.\n,2.,2.", at_shear_centre(DOUBLE)),
         ("PBARL,8,1,,Z\n,9.,4.,26.,30.", ZED),
         ("PBARL,8,1,,I\n,30.,20.,10.,2.,2.,3.", GIRDER),
         ("PBEAML,8,1,,I\n,30.,20.,10.,2.,2.,3.", at_shear_centre(GIRDER)),
@@ -175,7 +193,7 @@ def test_sections_of_bars(tmp_path, card, properties):
         ),
         ("PSHELL,7,1,2.0,1,,1", "PSHELL,7,1,2.0", "PSHELL 7: only plates of one material"),
         ("PSHELL,7,1,2.0,1,,1", "PSHELL,7,1,2.0,1,,1,,-0.1", "PSHELL 7: NSM = -0.1; give a mass that is not negative"),
-        ("BAR\n", "DBOX\n", "PBARL 8: section DBOX is not supported; use ROD, TUBE, TUBE2, BAR, BOX, BOX1, I, I1, H, T"),
+        ("BAR\n", "HEXA\n", "PBARL 8: section HEXA is not supported; use ROD, TUBE, TUBE2, BAR, BOX, BOX1, I, I1, H, T"),
         (",8.0,12.0", ",8.0", "PBARL 8: section BAR: DIM2 is not positive; give all 2 dimensions"),
         (",8.0,12.0", ",8.0,12.0,,3.0", "PBARL 8: section BAR has 2 dimensions; remove the others"),
         ("PBARL,8,1,,BAR\n,8.0,12.0", "PBEAML,8,1,,T\n,8.,12.,1.,2.,,YES,1.0,4.\n", "PBEAML 8: tapered section T is not"),
