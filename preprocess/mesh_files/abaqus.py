@@ -24,6 +24,7 @@ from preprocess.mesh_files.abaqus_assembly import (
 from preprocess.mesh_files.abaqus_blocks import POINTS, error_at, keyword_blocks, resembling
 from preprocess.mesh_files.abaqus_deck import Deck
 from preprocess.mesh_files.abaqus_keywords import KEYWORDS, SETS, TABLES
+from preprocess.mesh_files.abaqus_options import known_options
 from preprocess.mesh_files.abaqus_surfaces import outer_faces, same_name, surface_nodes
 from preprocess.mesh_files.raw_mesh import Cells, RawMesh, assembled, node_rows
 
@@ -43,7 +44,8 @@ GENERATORS = (
 )  # fmt: skip
 
 
-MESH = (*KEYWORDS, "PART", "INSTANCE", "END PART", "END INSTANCE", *GENERATORS)
+OF_MESH = (*KEYWORDS, "PART", "INSTANCE")
+MESH = (*OF_MESH, "END PART", "END INSTANCE", *GENERATORS)
 
 
 def read_abaqus(path: Path, structural: bool = False) -> RawMesh:
@@ -52,8 +54,10 @@ def read_abaqus(path: Path, structural: bool = False) -> RawMesh:
     stack: list[tuple[Reading, str, tuple[Array, Array]]] = [(model, "", (np.eye(3), np.zeros(3)))]
     left: Counter[tuple[str, str]] = Counter()
     deck = Deck()
-    for keyword, options, line, rows, table in keyword_blocks(path):
-        left_out = None if structural else _left_out(keyword, options, len(rows))
+    for keyword, given, line, rows, table in keyword_blocks(path):
+        left_out = None if structural else _left_out(keyword, given, len(rows))
+        checked = not left_out and (keyword in OF_MESH or (structural and not deck.ended))
+        options = known_options(keyword, given, line) if checked else given
         if left_out is not None:
             left[left_out[:2]] += left_out[2]
         elif keyword == "PART":

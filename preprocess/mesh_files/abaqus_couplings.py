@@ -86,7 +86,12 @@ class Couplings:
                 sets[f"{name} reference"] = one_node(reading, each.reference, each.line)
                 connections[name]["reference"] = f"{name} reference"
             surface = same_name(reading.surfaces, each.nodes)
-            if each.kind == MEAN and surface is not None and surface not in reading.node_surfaces:
+            if each.kind == MEAN and surface in reading.node_surfaces:
+                if len({real(each.line, area) for _, area in reading.surfaces[str(surface)]}) > 1:
+                    raise error_at(
+                        each.line, f"nodes of '{surface}' have different areas; give weights by *DISTRIBUTING COUPLING"
+                    )
+            elif each.kind == MEAN and surface is not None:
                 connections[name]["weights"] = _area_weights(reading, surface, sets[f"{name} reference"])
         for k, (elements, rows, line) in enumerate(self.distributing, 1):
             name = f"distributing coupling {k}"

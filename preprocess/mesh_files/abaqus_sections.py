@@ -24,6 +24,7 @@ from preprocess.mesh_files.abaqus_assembly import Reading, Rows, split
 from preprocess.mesh_files.abaqus_blocks import error_at
 from preprocess.mesh_files.abaqus_fields import integer, real, reals
 from preprocess.mesh_files.abaqus_materials import Materials
+from preprocess.mesh_files.abaqus_options import REFUSED
 from preprocess.mesh_files.abaqus_surfaces import same_name
 from preprocess.mesh_files.nastran_shapes import angle, box, i_section
 
@@ -33,7 +34,6 @@ DEFAULT_AXIS = [0.0, 0.0, -1.0]  # of beams
 SAME = 1e-6  # sine of the angle between normals that are one
 SOLID = ("SOLID SECTION", "SOLIDSECTION")
 PLACES = ("CENTROID", "SHEAR CENTER")
-REFUSED = ("TAPER", "DENSITY", "STIFFNESS FACTOR", "SHELL THICKNESS", "STACK DIRECTION")
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from mesh_decks import ASSEMBLY, BRICK, ONE_INSTANCE
+from mesh_decks import ASSEMBLY, BRICK, ONE_INSTANCE, every_keyword_abaqus
 
 from flexmbs.errors import InputError
 from preprocess.inputs.warning import PreprocessWarning
+from preprocess.mesh_files.abaqus_options import OPTIONS, known_options
 from preprocess.mesh_files.include import included_files
 from preprocess.mesh_files.read import read_mesh
 
@@ -213,3 +214,32 @@ def test_misspelt_keywords_are_refused_with_the_nearest_name(tmp_path, wrong, ne
     )
     with pytest.raises(InputError, match=f"\\*{name} is not (known|supported); {mend}"):
         read_mesh(path, unit="m", structural=structural)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_options_with_a_wrong_letter_are_refused(tmp_path, seed):
+    """Of any keyword of a deck, any option that it has or could have."""
+    random = np.random.default_rng(seed)
+    lines = every_keyword_abaqus().splitlines()
+    end = next(k for k, line in enumerate(lines) if line.upper().startswith("*STEP"))
+    having = [k for k in range(end) if OPTIONS.get(lines[k][1:].split(",")[0].strip().upper())]
+    k = random.choice(having)
+    keyword, *rest = [part.strip() for part in lines[k][1:].split(",")]
+    name = str(random.choice(OPTIONS[keyword.upper()]))
+    place = int(random.integers(len(name)))
+    wrong = name[:place] + str(random.choice(["", "Q", 2 * name[place]])) + name[place + 1 :]
+    lines[k] = f"*{keyword}, {', '.join(part for part in rest if not part.upper().startswith(name))}, {wrong}=1"
+    if wrong.replace(" ", "") in (each.replace(" ", "") for each in OPTIONS[keyword.upper()]):
+        return
+    path = tmp_path / "deck.inp"
+    path.write_text("\n".join(lines))
+    with pytest.raises(InputError, match=rf":\d+: \*{keyword.upper()}, {wrong} is not supported; (did you mean|remove it)"):
+        read_mesh(path, unit="m", structural=True)
+
+
+def test_options_have_one_name():
+    """Blanks do not count; abbreviations are refused with the whole name; *STEP and what follows may have any."""
+    assert known_options("TIE", {"POSITIONTOLERANCE": "0.1", "N AME": "t"}, "x:1") == {"POSITION TOLERANCE": "0.1", "NAME": "t"}
+    with pytest.raises(InputError, match=r"x:1: \*NSET, GEN is not supported; did you mean GENERATE\? Remove it otherwise"):
+        known_options("NSET", {"NSET": "a", "GEN": ""}, "x:1")
+    assert known_options("STEP", {"PERTURBATION": ""}, "x:1") == {"PERTURBATION": ""}
