@@ -65,7 +65,7 @@ class TrialSpace:
             u -= R @ (self._M[:, self.size :].T @ u)
         wu, low = F.T @ u, lam <= max(below, lam[0])
         unsymmetric = float((np.abs(wu - wu.T) / np.sqrt(np.outer(wu.diagonal(), wu.diagonal())))[np.ix_(low, low)].max())
-        noise = unsymmetric + _stiffness_noise(statics, np.hstack([self._W, R]) @ C[:, low], lam[low])
+        noise = unsymmetric + _stiffness_noise(statics, np.abs(np.hstack([self._W, R])) @ np.abs(C[:, low]), lam[low])
         noise += _response_noise(statics, held, u[:, low], F[:, low], lam[low]) if statics.refines else 0.0
         support = FREE if held is None else f"held at {statics.interfaces[held].name}"
         uu, motion = u.T @ statics.fe.mass_product(u), np.hstack([self.reduction.elastic, self.reduction.rigid]) @ C
@@ -73,9 +73,9 @@ class TrialSpace:
         return Trial(support, lam, 0.5 * (wu + wu.T), 0.5 * (uu + uu.T), motion, moved, noise)
 
 
-def _stiffness_noise(statics: InterfaceStatics, w: FloatArray, lam: FloatArray) -> float:
-    """Largest relative error of wᵀKw = λ by round-off of its terms, ``ε |w|ᵀ|K||w| / λ``."""
-    sums = np.einsum("ik,ik->k", np.abs(w), abs(statics.fe.K) @ np.abs(w))
+def _stiffness_noise(statics: InterfaceStatics, size: FloatArray, lam: FloatArray) -> float:
+    """Largest relative error of wᵀKw = λ by round-off, ``ε |w|ᵀ|K||w| / λ``, w = Φ c; size: |Φ||c|, of the terms that add up."""
+    sums = np.einsum("ik,ik->k", size, abs(statics.fe.K) @ size)
     return float(_UNIT * (sums / lam).max(initial=0.0))
 
 

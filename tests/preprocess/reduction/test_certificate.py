@@ -11,6 +11,7 @@ import preprocess as pp
 from flexmbs._jit import COMPILED
 from flexmbs.errors import InputError, SolverError
 from preprocess.body.prestress import Prestress
+from preprocess.fe.interfaces import bind_interfaces
 from preprocess.reduction.certificate import Certificate, Missing, Request
 from preprocess.reduction.free_reduction import FreeReduction
 from preprocess.reduction.independent import elastic_shapes
@@ -113,6 +114,38 @@ def test_bounds_hold_for_random_parts(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(2 * len(KINDS), 200))
 def test_bounds_hold_for_many_random_parts(seed: int) -> None:
     check_part(seed)
+
+
+def bolted_part(seed: int) -> InterfaceStatics:
+    """Two boxes joined by spiders and a soft or stiff bushing, with a mass on one node."""
+    random = np.random.default_rng(seed)
+    one, two = (pp.box_mesh((length, 0.06, 0.05), n, "hex8") for length, n in ((0.3, (3, 2, 1)), (0.2, (2, 1, 1))))
+    nodes = np.vstack([one.nodes, two.nodes + [0.3, 0, 0]])
+    table = np.vstack([one.blocks["hex8"].connectivity, two.blocks["hex8"].connectivity + len(one.nodes)])
+    faces = {"x0": one.node_sets["x0"], "left": one.node_sets["x1"], "right": two.node_sets["x0"] + len(one.nodes)}
+    parts = {"one": np.arange(1, 7), "two": np.arange(7, 9)}
+    mesh = pp.Mesh.from_arrays(nodes, {"hex8": table}, node_sets=faces, element_sets=parts, separate=True)
+    materials = {name: pp.Isotropic(E=10 ** random.uniform(8, 11.5), nu=0.3, rho=random.uniform(500, 9000)) for name in parts}
+    spider, place = (pp.RigidSpider, pp.AveragingSpider)[random.integers(2)], (0.3, 0.03, 0.025)
+    bolt = pp.Bushing("a", "b", translation=10 ** random.uniform(2, 8, 3), rotation=10 ** random.uniform(0, 4, 3))
+    spiders = {"a": spider("left", position=place), "b": spider("right", position=place)}
+    fe = pp.assemble(mesh, materials, connections={**spiders, "bolt": bolt})
+    at = pp.Point(tuple(mesh.nodes[random.integers(len(mesh.nodes))]))
+    fe = pp.attach(fe, [pp.PointMass(at, 10 ** random.uniform(-1, 1.5))])
+    interfaces = {"x0": (pp.Rigid, pp.Averaged)[random.integers(2)]("x0")}
+    return InterfaceStatics(fe, bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms))
+
+
+@pytest.mark.parametrize("seed", range(50, 65))
+def test_bounds_hold_where_the_free_body_has_more_round_off_than_the_held_one(seed: int) -> None:
+    """Modes of the held body are found in the shapes of the free one, whose round-off they have."""
+    statics, random = bolted_part(seed), np.random.default_rng(1000 + seed)
+    _, found = reduced(statics, Request(band_of(statics, random), 1e-2), random)
+    held = found.supports[1]
+    values = full_model(statics, 0).eigenvalues(0.1 * (2 * np.pi * found.request.band) ** 2)[: len(held.lower)]
+    f = np.sqrt(values) / (2 * np.pi)
+    assert (held.lower <= f * (1 + 1e-9)).all()
+    assert (f <= held.upper * (1 + 1e-9)).all()
 
 
 @pytest.fixture
