@@ -181,7 +181,7 @@ class ControlLoop:
             self._wait(memory, k + 1, timeout)
             response.append(memory.counts[WHEN] - at)
             self._take(memory)
-            self.stepper.advance(begun + (k + 1) * self.period)
+            self.stepper.advance(min(begun + (k + 1) * self.period, self.stepper.t_end))
         return LoopTiming(n, 0, np.zeros(n), 1e-9 * np.array(response[1:]))  # the first one has been shown before
 
     def _in_real_time(self, memory: LoopMemory, n: int) -> LoopTiming:
@@ -197,7 +197,7 @@ class ControlLoop:
                     response.append(memory.counts[WHEN] - at)
             at = self._show(memory, k)
             jitter[k] = at - due
-            self.stepper.advance(begun + (k + 1) * self.period)
+            self.stepper.advance(min(begun + (k + 1) * self.period, self.stepper.t_end))
         return LoopTiming(n, late, 1e-9 * jitter, 1e-9 * np.array(response))
 
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 from collections.abc import Callable
 from functools import cached_property, partial
 from importlib import import_module
@@ -13,7 +14,7 @@ from xml.etree.ElementTree import Element, SubElement
 import numpy as np
 
 from flexmbs.api.model import load
-from flexmbs.errors import FlexmbsError, InputError
+from flexmbs.errors import InputError
 from flexmbs.exports.derivatives_library import MARK
 from flexmbs.results.state import State
 from flexmbs.studies.ports import Port
@@ -172,17 +173,21 @@ class Unit:
         return self._answer(references, super().get_float64)  # type: ignore[misc]
 
     def _answer(self, references: list[int], known: Callable[[list[int]], list[float]]) -> list[float]:
-        """Values of variables; to a question a status and what it asks for: an exception here would end the unit."""
-        if references[:1] != [MARK]:
-            return known(references)
+        """Values of variables, NaN where there are none, for which the next step is refused; to a question a status and what it
+        asks for: an exception here would end the unit, and perhaps the program."""
         try:
+            if references[:1] != [MARK]:
+                return known(references)
             rows, columns = references[1:3]
             values = known(references[3:]) if columns == MARK else self._along(np.array(references[1:], np.int32))
             return [0.0, *values, *[0.0] * (len(references) - 1 - rows)]
-        except Exception as error:  # also of user functions
-            told = f"no variable {error}" if isinstance(error, KeyError) else str(error)
+        except Exception as error:
+            told = f"value reference {error}: is no variable of the unit" if isinstance(error, KeyError) else str(error)
             self.log(told, self._failed)  # type: ignore[attr-defined]
-            return [1.0] * len(references)
+            if references[:1] == [MARK]:
+                return [1.0] * len(references)
+            self._refused = told
+            return [math.nan] * len(references)
 
     def set_real(self, references: list[int], values: list[float]) -> None:
         """Inputs (FMI 2)."""
@@ -234,7 +239,7 @@ class Unit:
         """Steps to current_time + step_size; where that fails it says so in the log, since an exception here ends the program."""
         try:
             self._step(current_time, step_size)
-        except FlexmbsError as error:
+        except Exception as error:
             self.log(str(error), self._failed)  # type: ignore[attr-defined]
             return False
         return True
@@ -251,23 +256,39 @@ class Unit:
         self._begun = self.stepper.advance(current_time + step_size)
 
     def _get_fmu_state(self) -> dict[str, Any]:
-        return {"stepper": self.stepper.state, "given": dict(self._given), "begun": self._begun}
+        """The state; an empty one, which cannot be put back, where the run cannot begin."""
+        try:
+            return {"stepper": self.stepper.state, "given": dict(self._given), "begun": self._begun}
+        except Exception as error:
+            self.log(str(error), self._failed)  # type: ignore[attr-defined]
+            return {}
 
     def _set_fmu_state(self, state: dict[str, Any]) -> None:
+        """Puts a state back; where that fails the next step is refused."""
         self._accepted += 1
-        self.stepper.state = state["stepper"]
+        try:
+            if not state:
+                raise InputError("state: is none of this unit, or damaged; get one from a unit that runs")
+            self.stepper.state = state["stepper"]
+        except Exception as error:
+            self._refused = str(error)
+            self.log(self._refused, self._failed)  # type: ignore[attr-defined]
+            return
         self._given.update(state["given"])
         self._begun = state["begun"]
 
     @staticmethod
     def _fmu_state_to_bytes(state: dict[str, Any]) -> bytes:
         file = io.BytesIO()
-        rest = json.dumps({key: state[key] for key in ("given", "begun")})
-        np.savez(file, allow_pickle=False, _rest=np.array(rest), **state["stepper"])
+        rest = json.dumps({key: state[key] for key in ("given", "begun") if key in state})
+        np.savez(file, allow_pickle=False, _rest=np.array(rest), **state.get("stepper", {}))
         return file.getvalue()
 
     @staticmethod
     def _fmu_state_from_bytes(state: bytes) -> dict[str, Any]:
-        with np.load(io.BytesIO(state), allow_pickle=False) as arrays:
-            rest = json.loads(str(arrays["_rest"]))
-            return {"stepper": {name: arrays[name] for name in arrays.files if name != "_rest"}, **rest}
+        try:
+            with np.load(io.BytesIO(state), allow_pickle=False) as arrays:
+                rest = json.loads(str(arrays["_rest"]))
+                return {"stepper": {name: arrays[name] for name in arrays.files if name != "_rest"}, **rest} if rest else {}
+        except Exception:  # of other bytes, whatever NumPy raises
+            return {}

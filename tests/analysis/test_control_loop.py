@@ -134,6 +134,16 @@ def test_times_that_are_no_whole_periods(tmp_path: Path) -> None:
     loop.close()
 
 
+@pytest.mark.parametrize("end", [0.2 * (1.0 - 1e-9), 0.2, 0.2 * (1.0 + 1e-9)])
+def test_an_end_that_is_a_whole_period_but_for_its_digits(end: float, tmp_path: Path) -> None:
+    own = stepper(t_end=end)
+    loop = fm.ControlLoop(own, tmp_path / "arm.loop", period=0.01)
+    thread = controlled(tmp_path / "arm.loop", [], {"motor": 1.0})
+    assert loop.run(end, real_time=False).samples == 20
+    thread.join()
+    assert own.t == pytest.approx(min(end, 0.2), rel=1e-12)
+
+
 def test_a_controller_needs_no_compiler() -> None:
     """Its process starts at once."""
     told = "import sys, flexmbs as fm; fm.LoopController; print([name for name in ('numba', 'scipy') if name in sys.modules])"

@@ -320,6 +320,49 @@ def test_inputs_that_are_no_numbers_stop_the_step_only(slave: Slave) -> None:
     assert slave.outputs()[1] != 0.0
 
 
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("derivatives", [False, True])
+def test_a_unit_that_cannot_begin_tells_it_and_ends_no_program(version: int, derivatives: bool, tmp_path: Path) -> None:
+    """Whatever is asked first, in any order: no call is fatal, values are errors or NaN, no step is taken."""
+    whole, file = tmp_path / "Whole.fmu", tmp_path / "Damaged.fmu"
+    fm.export_fmu(pendulum(), whole, step=1e-3, t_end=1.0, version=version, derivatives=derivatives, **PORTS)
+    with zipfile.ZipFile(whole) as before, zipfile.ZipFile(file, "w") as after:
+        for each in before.namelist():
+            after.writestr(each, before.read(each).replace(b"mass = 1.0", b"mass = -1.0"))
+    one = Variables(file, tmp_path)
+    rng, told = np.random.default_rng(version), list[tuple[int, str]]()
+    calls = [
+        lambda: one.get([*one.outputs, *one.states, *one.rates]), lambda: one.get([99]), lambda: one.put_back(one.kept()),
+        lambda: one.set(np.ones(1)), lambda: one.fmu.doStep(0.0, 0.01),
+    ]  # fmt: skip
+    for k in rng.permutation(5 * list(range(len(calls)))):
+        try:
+            found = calls[k]()
+        except Exception as error:
+            told.append((k, str(error)))
+        else:
+            assert found is None or np.isnan(found).all()
+    assert [k for k, _ in told].count(len(calls) - 1) == 5
+    assert not any("fatal" in text for _, text in told)
+    one.close()
+
+
+def test_a_state_of_other_bytes_and_a_variable_that_is_none_refuse_the_next_step(slave: Slave) -> None:
+    deserialize, put_back = (
+        getattr(slave.fmu, name)
+        for name in (("deSerializeFMUstate", "setFMUstate") if slave.version == 2 else ("deserializeFMUState", "setFMUState"))
+    )
+    get = slave.fmu.getReal if slave.version == 2 else slave.fmu.getFloat64
+    slave.step(0.0, 0.01, 1.0)
+    put_back(deserialize(b"no state"))
+    with pytest.raises(Exception, match="discard"):
+        slave.step(0.01, 0.01, 1.0)
+    with pytest.raises(Exception, match="error"):
+        get([99])
+    slave.step(0.01, 0.01, 1.0)
+    assert slave.outputs()[1] != 0.0
+
+
 def test_steps_from_elsewhere_and_beyond_the_end_are_refused(slave: Slave) -> None:
     with pytest.raises(Exception, match="fmi"):
         slave.step(0.5, 0.01)
