@@ -39,7 +39,11 @@ class RandomMjcf:
         found = "".join(
             self.maybe(0.35, f' {key}="{self.positive(0.0, 2.0)}"') for key in ("damping", "stiffness", "armature", "springref")
         )
-        return found + self.maybe(0.3, f' ref="{self.numbers(1)}"') + self.maybe(0.3, ' range="-3e3 3e3"')
+        return (
+            found
+            + self.maybe(0.3, f' ref="{self.numbers(1)}"')
+            + self.maybe(0.4, f' range="{self.rng.choice(("-3e3 3e3", "-3e3 3e3", "0 0", "1 -1"))}"')
+        )
 
     def geom(self) -> str:
         shape = self.rng.choice(SHAPES)
@@ -130,6 +134,8 @@ class RandomMjcf:
         text += self.maybe(0.3, f' forcerange="-{self.positive(0.1, 3.0)} {self.positive(0.1, 3.0)}"')
         low = "0" if kind == "damper" else f"-{self.positive(0.1, 1.0)}"
         text += self.maybe(1.0 if kind == "damper" else 0.4, f' ctrlrange="{low} {self.positive(0.1, 1.0)}"')
+        if "range" not in text:
+            text += self.maybe(0.3, f' {self.rng.choice(("ctrl", "force"))}range="{self.rng.choice(("0 0", "0.3 -0.3"))}"')
         if kind == "position":
             text += self.maybe(0.6, f' kp="{self.positive(1.0, 9.0)}"') + self.maybe(0.6, f' kv="{self.positive(0.0, 2.0)}"')
         elif kind == "general":

@@ -18,7 +18,7 @@ from flexmbs.robots.imported import Report, free_name
 from flexmbs.robots.mjcf.document import ACTUATORS, Defaults
 from flexmbs.robots.mjcf.draft import Draft
 from flexmbs.robots.mjcf.tree import FREEDOMS
-from flexmbs.robots.mjcf.values import Given
+from flexmbs.robots.mjcf.values import Given, counts
 from flexmbs.robots.urdf_read import item_name
 from flexmbs.robots.xml_tree import Element
 
@@ -139,7 +139,7 @@ class Actuator:
     def __init__(self, gains: Gains, elements: Sequence[Element], report: Report) -> None:
         self.gains, self.gear = gains, np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
         self.ranges: dict[str, tuple[bool | None, np.ndarray | None]] = {"ctrl": (None, None), "force": (None, None)}
-        self.group = 0
+        self.group, self.own = 0, Given(elements[-1], elements[-1].attributes, report)
         for element in elements:
             given = Given(element, element.attributes, report)
             self.gear = given.numbers("gear", tuple(self.gear), 1)
@@ -151,8 +151,11 @@ class Actuator:
     def range(self, key: str, autolimits: bool) -> tuple[float, float]:
         """Bounds, infinite without."""
         limited, bounds = self.ranges[key]
-        limited = (autolimits and bounds is not None) if limited is None else limited
-        return (float(bounds[0]), float(bounds[1])) if limited and bounds is not None else (-np.inf, np.inf)
+        if bounds is None or not counts(limited, bounds, autolimits):
+            return -np.inf, np.inf
+        if not bounds[0] < bounds[1]:
+            self.own.problem(f"{key}range: its first number must be below the second, not {bounds[0]:g} {bounds[1]:g}")
+        return float(bounds[0]), float(bounds[1])
 
 
 def _three(given: Given, key: str, old: np.ndarray) -> np.ndarray:

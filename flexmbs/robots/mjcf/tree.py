@@ -10,7 +10,7 @@ from flexmbs.robots.imported import WORLD, free_name
 from flexmbs.robots.mjcf.document import MAIN, Defaults
 from flexmbs.robots.mjcf.inertia import Lump, bounded, explicit, joined, of_geom
 from flexmbs.robots.mjcf.looks import Looks
-from flexmbs.robots.mjcf.values import HERE, Compiler, Given, Pose, pose_of, turned_z
+from flexmbs.robots.mjcf.values import HERE, Compiler, Given, Pose, counts, pose_of, turned_z
 from flexmbs.robots.visuals import Visual
 from flexmbs.robots.xml_tree import Element
 
@@ -31,8 +31,7 @@ class MjJoint(NamedTuple):
 
     def limited(self, compiler: Compiler) -> bool:
         """Whether its range counts."""
-        limited = self.given.switch("limited", None)
-        return compiler.autolimits and "range" in self.given if limited is None else limited
+        return counts(self.given.switch("limited", None), self.given.numbers("range", (0.0, 0.0)), compiler.autolimits)
 
     def limits(self, compiler: Compiler) -> tuple[float, float] | None:
         """Lower and upper limit of q − ref; None without limits."""

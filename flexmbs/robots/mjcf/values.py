@@ -125,6 +125,11 @@ def compiler_of(root: Element, report: Report) -> Compiler:
     )  # fmt: skip
 
 
+def counts(limited: bool | None, bounds: np.ndarray, autolimits: bool) -> bool:
+    """Whether a range is a limit: where ``limited`` does not tell, one of two numbers that rise is."""
+    return autolimits and bool(bounds[0] < bounds[1]) if limited is None else limited
+
+
 def pose_of(given: Given, compiler: Compiler) -> Pose:
     """Position and orientation."""
     return Pose(rotation_of(given, compiler), given.vector("pos"))
