@@ -5,6 +5,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -14,6 +15,7 @@ import pytest
 from swinging import SPEED, pendulum, slow
 
 import flexmbs as fm
+from flexmbs.studies.sweeps.workers import made_workers
 
 distributed, dask = pytest.importorskip("distributed"), pytest.importorskip("dask")
 
@@ -115,3 +117,23 @@ def test_a_client_that_has_ended(tmp_path: pathlib.Path, monkeypatch: pytest.Mon
 
     with pytest.raises(fm.MachineError, match="its client has lost the scheduler; results so far are kept, continue with resume"):
         fm.sweep(slow, {"q0": ANGLES}, outputs=SPEED, executor=Client(), folder=tmp_path / "s")
+
+
+def test_a_cluster_that_has_lost_its_workers(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """dask.distributed begins no other one for a worker that dies while it starts: the sweep says for what it waits, and takes
+    those that come."""
+    monkeypatch.setattr("flexmbs.studies.sweeps.schedule.PATIENCE", 0.05)
+    monkeypatch.setattr("flexmbs.studies.sweeps.workers.ASKED", 0.0)
+    with (
+        distributed.LocalCluster(n_workers=0, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        known = made_workers(client, None, None)
+        assert (known.size, made_workers(client, 3, None).size) == (1, 3)
+        timer = threading.Timer(2.0, cluster.scale, (2,))
+        timer.start()
+        with pytest.warns(RuntimeWarning, match=r"executor: has had no workers for 0.6 s, .*; start workers, or interrupt it"):
+            same_as_alone(fm.sweep(slow, {"q0": ANGLES}, outputs=SPEED, executor=client, folder=tmp_path / "s"))
+        timer.join()
+        client.wait_for_workers(2, timeout=60)
+        assert known.size == 2

@@ -6,6 +6,7 @@ one whose worker dies `MOST_DEATHS` times is a failure.
 """
 
 import itertools
+import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
@@ -28,6 +29,7 @@ MOST_STARTS = 10  # of workers that are killed before they begin a case
 MOST_TRIALS = 2  # of an executor of somebody else, which begins its own workers anew
 FAILED = 1  # exit code of a process that cannot import the script
 PATIENCE = 5.0  # s between two looks at an executor
+LONELY = 12  # looks at one without workers
 
 
 class Batch(NamedTuple):
@@ -50,6 +52,7 @@ class Schedule:
         self.in_vain = 0  # deaths of workers before they began a case
         self.pace = 0.0  # s of a case
         self.good = good  # whether a case has outputs
+        self.lonely = 0  # looks at an executor without workers
         self.strangers = 0  # batches of which no case has all channels
         self.patience = 0 if isinstance(study.base, Model) else AHEAD * workers.size  # with these, since functions build others
 
@@ -59,10 +62,8 @@ class Schedule:
             while self.open or self.suspects or self.running:
                 self._fill()
                 done, _ = wait(self.running, PATIENCE, FIRST_COMPLETED)
-                if not done and self.workers.ended():
-                    raise MachineError(
-                        "executor: its client has lost the scheduler; results so far are kept, continue with resume"
-                    )
+                if not done:
+                    self._look()
                 lost = [error for future in done if (error := self._ended(future, tell)) is not None]
                 if lost:
                     self._recover(lost[0], tell)
@@ -70,6 +71,15 @@ class Schedule:
             self.workers.close(now=True)
             raise
         self.workers.close()
+
+    def _look(self) -> None:
+        """Nothing was done for a while: whether anybody is there who does. Raises `MachineError`."""
+        if self.workers.ended():
+            raise MachineError("executor: its client has lost the scheduler; results so far are kept, continue with resume")
+        self.lonely = self.lonely + 1 if self.workers.empty() else 0
+        if self.lonely == LONELY:
+            waits = f"executor: has had no workers for {LONELY * PATIENCE:g} s, for which the sweep waits"
+            warnings.warn(f"{waits}; start workers, or interrupt it and continue with resume", RuntimeWarning, stacklevel=4)
 
     def _fill(self) -> None:
         """Submit batches: suspects one at a time and alone."""

@@ -1,10 +1,13 @@
 """Where batches run: processes of this machine, threads, or any executor with the interface of `concurrent.futures`."""
 
+import contextlib
+import math
 import multiprocessing
 import os
 import pickle
 import signal
 import threading
+import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
@@ -14,16 +17,29 @@ from flexmbs.errors import AssemblyWarning, InputError, ModelWarning, shown
 from flexmbs.studies.threads import RunThreads
 
 KINDS = ("processes", "threads")
-ENDED = ("closing", "closed")  # of a client of dask.distributed
+RUNNING, ENDED = "running", ("closing", "closed")  # of a client of dask.distributed
+ASKED = 2.0  # s between two questions for its threads
 
 
 class Workers:
-    """An executor with the number of batches that it takes at a time; its own is made anew where its processes die. It has
-    ``ended`` where futures are never done any more."""
+    """An executor with the number of batches that it takes at a time; its own is made anew where its processes die."""
 
-    def __init__(self, make: Callable[[], Any], size: int, *, own: bool, ended: Callable[[], bool] = lambda: False) -> None:
-        self.make, self.size, self.own, self.ended = make, size, own, ended
+    def __init__(self, make: Callable[[], Any], size: int, *, own: bool) -> None:
+        self.make, self._size, self.own = make, size, own
         self.executor: Any = None
+
+    @property
+    def size(self) -> int:
+        """How many batches run at a time."""
+        return self._size
+
+    def ended(self) -> bool:
+        """Whether futures are never done any more."""
+        return False
+
+    def empty(self) -> bool:
+        """Whether nobody is there who could do them now."""
+        return False
 
     def submit(self, function: Callable[..., Any], *given: Any) -> "Future[Any]":
         """The future of a call. Raises what the executor raises."""
@@ -46,6 +62,32 @@ class Workers:
         return codes
 
 
+class Cluster(Workers):
+    """The threads of a client of dask.distributed, or a ``count`` of them: workers may come and go while a sweep runs."""
+
+    def __init__(self, client: Any, count: int | None) -> None:
+        super().__init__(lambda: client.get_executor(pure=False, retries=0), count or 1, own=False)
+        self.client, self.count, self.threads, self.asked = client, count, 0, -math.inf
+
+    @property
+    def size(self) -> int:
+        return self.count or self._threads() or 1
+
+    def ended(self) -> bool:
+        return self.client.status in ENDED  # what is submitted while it looks for a scheduler that is gone stays pending for ever
+
+    def empty(self) -> bool:
+        return not self._threads() and self.client.status == RUNNING
+
+    def _threads(self) -> int:
+        """How many there are, asked for now and then."""
+        if time.monotonic() - self.asked > ASKED and self.client.status == RUNNING:
+            with contextlib.suppress(Exception):  # its connection ends just now
+                self.threads = sum(self.client.nthreads().values())
+            self.asked = time.monotonic()
+        return self.threads
+
+
 def made_workers(given: Any, count: int | None, study: object) -> Workers:
     """The workers that a user asks for. Raises `InputError`."""
     if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
@@ -58,9 +100,7 @@ def made_workers(given: Any, count: int | None, study: object) -> Workers:
     if given == "threads":
         return Workers(lambda: RunThreads(n, "sweep"), n, own=True)
     if callable(getattr(given, "get_executor", None)):  # a client of dask.distributed
-        threads = count or sum(given.nthreads().values()) or 1
-        # what is submitted while it looks for a scheduler that is gone stays pending for ever
-        return Workers(lambda: given.get_executor(pure=False, retries=0), threads, own=False, ended=lambda: given.status in ENDED)
+        return Cluster(given, count)
     if isinstance(given, Executor):
         return Workers(lambda: given, count or int(getattr(given, "_max_workers", n) or n), own=False)
     raise InputError(
