@@ -115,7 +115,9 @@ def test_a_client_that_has_ended(tmp_path: pathlib.Path, monkeypatch: pytest.Mon
             Client.status = "closing"
             return Future()
 
-    with pytest.raises(fm.MachineError, match="its client has lost the scheduler; results so far are kept, continue with resume"):
+    with pytest.raises(
+        fm.MachineError, match="its client is closed, or has lost the scheduler; results so far are kept, continue"
+    ):
         fm.sweep(slow, {"q0": ANGLES}, outputs=SPEED, executor=Client(), folder=tmp_path / "s")
 
 
@@ -137,3 +139,8 @@ def test_a_cluster_that_has_lost_its_workers(tmp_path: pathlib.Path, monkeypatch
         timer.join()
         client.wait_for_workers(2, timeout=60)
         assert known.size == 2
+        client.close()
+        with pytest.raises(
+            fm.MachineError, match="executor: its client is closed, or has lost the scheduler; results so far are"
+        ):
+            fm.sweep(slow, {"q0": ANGLES}, outputs=SPEED, executor=client)

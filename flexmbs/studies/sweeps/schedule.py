@@ -28,6 +28,7 @@ MOST_DEATHS = 3
 MOST_STARTS = 10  # of workers that are killed before they begin a case
 MOST_TRIALS = 2  # of an executor of somebody else, which begins its own workers anew
 FAILED = 1  # exit code of a process that cannot import the script
+LOST = "executor: its client is closed, or has lost the scheduler; results so far are kept, continue with resume"
 PATIENCE = 5.0  # s between two looks at an executor
 LONELY = 12  # looks at one without workers
 
@@ -75,7 +76,7 @@ class Schedule:
     def _look(self) -> None:
         """Nothing was done for a while: whether anybody is there who does. Raises `MachineError`."""
         if self.workers.ended():
-            raise MachineError("executor: its client has lost the scheduler; results so far are kept, continue with resume")
+            raise MachineError(LOST)
         self.lonely = self.lonely + 1 if self.workers.empty() else 0
         if self.lonely == LONELY:
             waits = f"executor: has had no workers for {LONELY * PATIENCE:g} s, for which the sweep waits"
@@ -112,7 +113,7 @@ class Schedule:
                 self.workers.close(now=True)
             return False
         except Exception as error:
-            raise _executor_failed(error) from error
+            raise (MachineError(LOST) if self.workers.ended() else _executor_failed(error)) from error
         self.running[future] = batch
         return True
 
