@@ -91,19 +91,53 @@ def test_named_outputs():
     assert found.results[1] >= 0.2 - 1e-6
 
 
+def weak(*, damping):
+    """A door that has no more than this damping."""
+    if damping > 15.0:
+        raise fm.InputError("damping: must be at most 15")
+    return door(damping)
+
+
 def test_runs_that_are_not_possible_are_avoided():
     """A search meets values for which there is no model."""
-
-    def build(*, damping):
-        if damping > 15.0:
-            raise fm.InputError("damping: must be at most 15")
-        return door(damping)
-
     found = fm.optimize(
-        build, {"damping": 14.0}, SPEED, t_end=2.0, step=8e-3, method="global", bounds={"damping": (2.0, 30.0)}, most=20
+        weak, {"damping": 14.0}, SPEED, t_end=2.0, step=8e-3, method="global", bounds={"damping": (2.0, 30.0)}, most=20
     )
     assert 14.0 < found.values[0] <= 15.0
     assert np.isnan(found.history[:, 1]).any()
+
+
+@pytest.mark.parametrize("limit", [(9.0, None), (None, -9.0), (9.0, 9.5)])
+def test_a_run_that_is_not_possible_keeps_no_limit(limit):
+    """On whichever side the limit is that no run keeps."""
+    with pytest.warns(fm.ModelWarning, match="is not within its limits"):
+        found = fm.optimize(
+            weak, {"damping": 14.0}, SPEED, t_end=2.0, step=8e-3, method="global", bounds={"damping": (2.0, 30.0)}, most=3,
+            limits={POSITION: limit},
+        )  # fmt: skip
+    assert np.isnan(found.history[:, 1]).any()
+    assert found.values[0] <= 15.0
+    assert not found.feasible
+
+
+def test_a_descent_to_the_edge_of_possible_runs_is_noted():
+    found = fm.optimize(weak, {"damping": 14.0}, SPEED, t_end=2.0, step=8e-3)
+    assert found.values[0] == pytest.approx(15.0, abs=1e-5)
+    assert found.notes == ("runs beside it are not possible: it may be no minimum, but the edge of what is",)
+
+
+def test_a_descent_into_runs_that_are_not_possible_names_the_mend():
+    def soft(*, k):
+        if k < 50.0:
+            raise fm.InputError("k: must be at least 50")
+        model = fm.Model("oscillator", gravity=(0, 0, 0))
+        block = model.add(fm.PointMass("block", mass=1.0))
+        rail = model.add(fm.Prismatic("rail", model.ground, block, q0=0.1))
+        model.add(fm.JointSpring("spring", rail, k=k))
+        return model
+
+    with pytest.raises(fm.SolverError, match=r"optimize: k = .* at least 50; set bounds that keep the search from there, or"):
+        fm.optimize(soft, {"k": 100.0}, lambda run: -run.joint("rail").position[-1, 0], t_end=0.1, step=1e-3)
 
 
 WRONG = {

@@ -6,14 +6,14 @@ import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from flexmbs.api.model import Model
 from flexmbs.api.solution import Solution
 from flexmbs.declaration import shown
-from flexmbs.errors import FlexmbsError, InputError, ModelWarning
+from flexmbs.errors import FlexmbsError, InputError, ModelWarning, SolverError
 from flexmbs.exports.data_frames import optional
 from flexmbs.model.run import Run
 from flexmbs.signals.arguments import FloatArray, whole_number
@@ -33,6 +33,7 @@ METHODS = ("gradient", "global")
 TOLERANCE = 1e-9  # of the scaled objective of SLSQP
 FLAT = 1e-10  # relative derivatives of an objective that is stationary
 CLOSE = 1e-6  # violation of a limit, relative to the size of its output, that is none
+NEAR = 1e-3  # of the size of a parameter, from an end to a run that is not possible
 REFUSED = 1e6  # what stands for the outputs of a run that is not possible
 SEED = 1  # of differential evolution: the same search each time
 
@@ -171,6 +172,14 @@ def optimize(
     return _optimum(search, wanted, constraints, values, message)
 
 
+class Side(NamedTuple):
+    """A one-sided constraint sign · (output − limit) ≥ 0 of a row of the outputs, relative to their sizes."""
+
+    row: int
+    sign: float
+    limit: float
+
+
 class Search:
     """Runs at points x, parameters relative to their sizes, each computed once, with their history."""
 
@@ -193,25 +202,35 @@ class Search:
         return dict(zip(self.names, (x * self.size).tolist()))
 
     def relative(self, x: FloatArray) -> FloatArray:
-        """Outputs at a point over their sizes at the start; large ones where there is no run."""
+        """Outputs at a point over their sizes at the start; NaN where there is no run."""
         key = x.tobytes()
         if key not in self.known:
             self.count += 1
             try:
                 found = self.runs(self.values(x)).values
-                self.known[key] = found
             except FlexmbsError:
                 found = np.full(len(self.first), math.nan)
-                self.known[key] = REFUSED * self.level
+            self.known[key] = found
             self.history.append(np.concatenate([x * self.size, found]))
         return self.known[key] / self.level
+
+    def objective(self, x: FloatArray) -> float:
+        """The relative output that is minimized."""
+        return float(np.nan_to_num(self.relative(x)[0], nan=REFUSED))
+
+    def kept(self, x: FloatArray, side: Side) -> float:
+        """By how much a constraint is kept, relative; by far not where there is no run, whatever its side."""
+        return float(np.nan_to_num(side.sign * (self.relative(x)[side.row] - side.limit), nan=-REFUSED))
 
     def slope(self, x: FloatArray) -> FloatArray:
         """Derivatives of `relative`. Raises `SolverError`."""
         key = x.tobytes()
         if key not in self.slopes:
             before = self.derivatives.count
-            J = self.derivatives(self.values(x))
+            try:
+                J = self.derivatives(self.values(x))
+            except SolverError as error:
+                raise SolverError(f"optimize: {error}; set bounds that keep the search from there, or method='global'") from None
             self.count += self.derivatives.count - before
             self.slopes[key] = np.ascontiguousarray(J * self.size / self.level[:, None])  # SLSQP of SciPy 1.17 reads on in memory
         return self.slopes[key]
@@ -232,12 +251,12 @@ def _wanted(minimize: Any, limits: Mapping[str, Limits], named: Any) -> list[Out
     return found
 
 
-def _sides(search: Search, constraints: Sequence[Limits]) -> Iterator[tuple[int, float, float]]:
-    """(row of the output, sign, relative limit) of each one-sided constraint sign · (output − limit) ≥ 0."""
+def _sides(search: Search, constraints: Sequence[Limits]) -> Iterator[Side]:
+    """The one-sided constraints of limited outputs."""
     for row, (low, high) in enumerate(constraints, 1):
         for sign, limit in ((1.0, low), (-1.0, high)):
             if math.isfinite(limit):
-                yield row, sign, limit / float(search.level[row])
+                yield Side(row, sign, limit / float(search.level[row]))
 
 
 def _descent(search: Search, constraints: Sequence[Limits], most: int) -> tuple[FloatArray, str]:
@@ -248,13 +267,13 @@ def _descent(search: Search, constraints: Sequence[Limits], most: int) -> tuple[
     sides = [
         {
             "type": "ineq",
-            "fun": lambda x, row=row, sign=sign, limit=limit: sign * (search.relative(x)[row] - limit),
-            "jac": lambda x, row=row, sign=sign: sign * search.slope(x)[row],
+            "fun": lambda x, side=side: search.kept(x, side),
+            "jac": lambda x, side=side: side.sign * search.slope(x)[side.row],
         }
-        for row, sign, limit in _sides(search, constraints)
+        for side in _sides(search, constraints)
     ]
     found = minimize(
-        lambda x: float(search.relative(x)[0]), search.start, jac=lambda x: search.slope(x)[0], bounds=search.bounds,
+        search.objective, search.start, jac=lambda x: search.slope(x)[0], bounds=search.bounds,
         constraints=sides, method="SLSQP", options={"maxiter": most, "ftol": TOLERANCE},
     )  # fmt: skip
     return np.asarray(found.x), "the search has converged" if found.success else f"not converged: {found.message}"
@@ -268,15 +287,14 @@ def _evolution(search: Search, constraints: Sequence[Limits], most: int) -> tupl
         if not np.isfinite(pair).all():
             raise InputError(f"bounds.{name}: method 'global' needs both bounds of every parameter, {{'{name}': (low, high)}}")
     sides = list(_sides(search, constraints))
-    rows, signs, ends = (np.array(part) for part in zip(*sides)) if sides else (np.zeros(0, int), np.zeros(0), np.zeros(0))
-    kept = NonlinearConstraint(lambda x: signs * (search.relative(x)[rows] - ends), 0.0, np.inf) if sides else ()
+    kept = NonlinearConstraint(lambda x: [search.kept(x, side) for side in sides], 0.0, np.inf) if sides else ()
     with RunThreads(search.workers) as pool:
 
         def mapped(function: Any, points: Iterable[FloatArray]) -> list[Any]:
             return list(pool.map(function, points))
 
         found = differential_evolution(
-            lambda x: float(search.relative(x)[0]), search.bounds, x0=search.start, constraints=kept, maxiter=most, seed=SEED,
+            search.objective, search.bounds, x0=search.start, constraints=kept, maxiter=most, seed=SEED,
             workers=mapped, updating="deferred", polish=False,
         )  # fmt: skip
     return np.asarray(found.x), "the search has converged" if found.success else f"not converged: {found.message}"
@@ -293,6 +311,9 @@ def _optimum(
     ]
     values = search.values(x)
     ends = [f"{name} is at its bound {values[name]:.6g}" for name in _at_bounds(search, x)]
+    failed = [row[: len(x)] / search.size for row in search.history if np.isnan(row).any()]
+    if any(np.abs(each - x).max() < NEAR for each in failed):
+        ends.append("runs beside it are not possible: it may be no minimum, but the edge of what is")
     slope = search.slopes.get(x.tobytes())
     if np.array_equal(x, search.start) and slope is not None and np.abs(slope[0]).max() <= FLAT:
         ends.append(f"{wanted[0].name} has no slope at the start, which may be no minimum: begin elsewhere too")
