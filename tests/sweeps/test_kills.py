@@ -1,11 +1,13 @@
 """Sweeps in processes that are killed: workers, the process that started them, everything; nothing that was told is lost."""
 
+import multiprocessing
 import os
 import pathlib
 import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 import pytest
@@ -115,6 +117,22 @@ def test_killed(whom: str, tmp_path: pathlib.Path) -> None:
 def test_a_case_that_kills_its_process_is_a_failure() -> None:
     with pytest.warns(fm.AuditWarning, match=r"1 failed; case 2: its process ended 3 times without a result"):
         found = fm.sweep(deadly, {"q0": [0.1, 0.2, 0.3, 0.4]}, outputs=SPEED, workers=2)
+    assert found.verdict == ("PASS", "PASS", "failed", "PASS")
+
+
+@POSIX
+def test_an_executor_of_the_user_that_breaks_ends_the_sweep(tmp_path: pathlib.Path) -> None:
+    """What was done is in the folder; a new one goes on."""
+    angles, folder = [0.1, 0.2, 0.3, 0.4], tmp_path / "s"
+    with (
+        ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool,
+        pytest.raises(fm.MachineError, match=r"executor: .*; results so far are kept, continue with resume and a new one"),
+    ):
+        fm.sweep(deadly, {"q0": angles}, outputs=SPEED, executor=pool, folder=folder)
+    there = fm.SweepResult.load(folder).parameters["q0"].tolist()
+    assert 0.3 not in there
+    with pytest.warns(fm.AuditWarning, match=r"1 failed; case 2: its process ended 3 times"):
+        found = fm.sweep(deadly, {"q0": angles}, outputs=SPEED, workers=1, folder=folder, resume=True)
     assert found.verdict == ("PASS", "PASS", "failed", "PASS")
 
 

@@ -108,8 +108,12 @@ class Schedule:
         batch = Batch(cases, self.place.next_batch())
         try:
             future = self.workers.submit(run_batch, self.study, cases, str(folder / LOGS / batch.name), str(folder / SOLUTIONS))
-        except BrokenExecutor:
+        except BrokenExecutor as error:
             if not self.running:  # else their futures tell
+                if not self.workers.own:  # nobody makes it anew
+                    raise MachineError(
+                        f"executor: {error}; results so far are kept, continue with resume and a new one"
+                    ) from error
                 self.workers.close(now=True)
             return False
         except Exception as error:
