@@ -59,3 +59,20 @@ def test_code_outlives_borrowers_in_a_cycle() -> None:
         REPORT(place)(4, 0)
     assert {place for place, _ in again} & set(code)
     assert heard == [4] * len(again)
+
+
+def test_the_last_one_may_be_taken_by_another_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between a look at what is free and its taking."""
+    from flexmbs._jit import reported as module
+
+    class Emptied(list[object]):
+        def __bool__(self) -> bool:
+            return True
+
+    monkeypatch.setattr(module, "_free", Emptied())
+    heard: list[int] = []
+    checked, report = CHECKED(lambda x, out: 1), REPORT(lambda x, out: heard.append(x))
+    lent = [module.reported(address(checked), address(report)) for _ in range(module.AT_ONCE + 1)]
+    for k, (place, _) in enumerate(lent):
+        REPORT(place)(k, 0)
+    assert heard == list(range(len(lent)))

@@ -17,7 +17,7 @@ class Lent:
     """A function ``void f(x, out)`` at ``address``, until this object is dropped."""
 
     def __init__(self, free: list[tuple[int, np.ndarray]], checked: int, report: int) -> None:
-        self._free, self._own = free, free.pop()
+        self._free, self._own = free, _taken(free)
         self.address, targets = self._own
         targets[:] = checked, report
 
@@ -32,10 +32,18 @@ _engines: list[Any] = []  # kept for good: collected together with the last borr
 def reported(checked: int, report: int) -> tuple[int, Any]:
     """Address of ``void f(x, out)`` and what keeps it alive: calls ``long checked(x, out)`` and, where that is not 0, ``void
     report(x, out)``, both given by their addresses; x and out are addresses."""
-    if not _free:
-        _free.extend(_made())
     lent = Lent(_free, checked, report)
     return lent.address, lent
+
+
+def _taken(free: list[tuple[int, np.ndarray]]) -> tuple[int, np.ndarray]:
+    """One that is free, or new; another thread may take the last one at any time."""
+    try:
+        return free.pop()
+    except IndexError:
+        own, *others = _made()
+        free.extend(others)
+        return own
 
 
 def _made() -> list[tuple[int, np.ndarray]]:
