@@ -14,6 +14,7 @@ FOLDERS = ["contract", "algebra"]
 
 
 @pytest.mark.skipif(not COMPILED, reason="the run is interpreted already and collects these tests itself")
+@pytest.mark.timeout(1500)  # many tests in one: a minute and a half of processor time
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_parts_interpreted(folder):
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
