@@ -134,20 +134,25 @@ class ControlLoop:
         return n
 
     def close(self) -> None:
-        """End the loop without a run: the file is removed."""
+        """End the loop, also without a run: its controller is told, the file is removed."""
         if self.path is not None:
+            with contextlib.suppress(OSError), self.path.open("r+b") as file:
+                file.seek(4 * OVER)
+                file.write(b"\1")
             self.path.unlink(missing_ok=True)
             self.path = None
 
     @contextlib.contextmanager
     def _mapped(self) -> Iterator[LoopMemory]:
         assert self.path is not None
-        with self.path.open("r+b") as file:
-            memory = LoopMemory(file, len(self.stepper.inputs), len(self.stepper.outputs))
+        try:
+            with self.path.open("r+b") as file:
+                memory = LoopMemory(file, len(self.stepper.inputs), len(self.stepper.outputs))
+        except (OSError, ValueError) as error:
+            raise SolverError(f"{self.path}: cannot be mapped ({error}); leave it alone, and make a new loop") from error
         try:
             yield memory
         finally:
-            memory.flags[OVER] = 1
             memory.close()
             self.close()
 

@@ -75,7 +75,7 @@ class LoopController:
         self._file.close()
 
     def __iter__(self) -> Iterator[dict[str, float]]:
-        memory = self._memory
+        memory = self._present()
         while True:
             come = waited(lambda: memory.counts[SAMPLE] > self._sample or memory.over, self._timeout)
             if not come:
@@ -89,9 +89,16 @@ class LoopController:
             self._sample, self.t = new, values[0]
             yield dict(zip(self._outputs, values[1:], strict=True))
 
+    def _present(self) -> LoopMemory:
+        """What both map. Raises `InputError` after the end of the ``with`` block."""
+        if self._memory.map.closed:
+            raise InputError(f"{self._path}: this controller has left the loop; make another one")
+        return self._memory
+
     def answer(self, inputs: Mapping[str, float]) -> None:
         """Inputs [N, N m] by name for the present sample; those that are not named stay. Raises `InputError`."""
-        memory, old = self._memory, self._memory.inputs[self._half]
+        memory = self._present()
+        old = memory.inputs[self._half]
         values = dict(zip(self._inputs, old, strict=True))
         for name, value in inputs.items():
             if name not in values:

@@ -144,6 +144,26 @@ def test_an_end_that_is_a_whole_period_but_for_its_digits(end: float, tmp_path: 
     assert own.t == pytest.approx(min(end, 0.2), rel=1e-12)
 
 
+def test_a_controller_of_a_loop_that_is_closed_ends(tmp_path: Path) -> None:
+    """At once, without a sample; what has left a loop answers no more."""
+    loop = fm.ControlLoop(stepper(), tmp_path / "arm.loop", period=0.01)
+    with fm.LoopController(tmp_path / "arm.loop", timeout=60.0) as plant:
+        loop.close()
+        assert list(plant) == []
+    with pytest.raises(fm.InputError, match=r"arm.loop: this controller has left the loop; make another one"):
+        plant.answer({"motor": 1.0})
+    with pytest.raises(fm.InputError, match=r"arm.loop: this controller has left the loop; make another one"):
+        next(iter(plant))
+
+
+@pytest.mark.parametrize("spoil", [Path.unlink, lambda path: path.write_bytes(b"")])
+def test_a_file_that_is_removed_ends_the_loop(spoil: Any, tmp_path: Path) -> None:
+    loop = fm.ControlLoop(stepper(), tmp_path / "arm.loop", period=0.01)
+    spoil(tmp_path / "arm.loop")
+    with pytest.raises(fm.SolverError, match=r"arm.loop: cannot be mapped \(.*\); leave it alone, and make a new loop"):
+        loop.run(0.1)
+
+
 def test_a_controller_needs_no_compiler() -> None:
     """Its process starts at once."""
     told = "import sys, flexmbs as fm; fm.LoopController; print([name for name in ('numba', 'scipy') if name in sys.modules])"
