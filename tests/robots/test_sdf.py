@@ -159,6 +159,10 @@ WRONG = {
         "1.9",
         '<model name="m"><link name="a"><pose relative_to="b"/></link><frame name="b"><pose relative_to="a"/></frame></model>',
     ),
+    "there is no link or frame 'j'": (
+        "1.9",
+        '<model name="m"><link name="a"/><joint name="j" type="fixed"><parent>world</parent><child>j</child></joint></model>',
+    ),
     "there is no 'c' in the outermost model": ("1.9", '<model name="m"><link name="a"><pose relative_to="c"/></link></model>'),
     "inertia from collisions (auto)": ("1.11", '<model name="m"><link name="a"><inertial auto="true"/></link></model>'),
     "no such file or folder": ("1.9", '<model name="m"><include><uri>model://x</uri></include></model>'),

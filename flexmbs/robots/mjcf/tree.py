@@ -173,6 +173,11 @@ class _TreeReader:
         lump = joined(geoms) if body.counts else None
         if lump is None and inertial is not None:
             lump = explicit(Given(inertial, inertial.attributes, self.report), self.compiler)
+        if lump and not np.isfinite([lump.mass, *lump.com, *lump.inertia.ravel()]).all():
+            self.report.problem(
+                element, f"body {shown(name)}: its mass or inertia is no finite number; correct its sizes and densities"
+            )
+            lump = None
         if lump or max(self.compiler.least_mass, self.compiler.least_inertia) > 0.0:
             # where MuJoCo has no inertia to take it from: as far from the body frame as that is from its parent
             nothing = Lump(0.0, given.vector("pos"), np.zeros((3, 3)))

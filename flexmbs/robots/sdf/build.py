@@ -169,7 +169,7 @@ class _Builder:
             if chosen:
                 return self._body_of(model, chosen, element, depth + 1)
             return GROUND if model.element.tag == WORLD else None
-        if own in inside.joints:
+        if depth < 50 and own in inside.joints:
             child = inside.joints[own].first("child")
             return None if child is None else self._body_of(inside, child.text, element, depth + 1)
         self.report.problem(element, f"there is no link or frame {shown(name)}")
