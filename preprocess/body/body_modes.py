@@ -10,13 +10,14 @@ from flexmbs.errors import InputError
 from flexmbs.flexible_body.parts import FloatArray
 from preprocess.body.reference import MeanAxes, Reference
 from preprocess.fe.model import FEModel
+from preprocess.reduction.accuracy import LOADS
 from preprocess.reduction.free_reduction import supported
 from preprocess.reduction.independent import ElasticShapes
 from preprocess.reduction.statics import InterfaceStatics
 
 LIGHT = 2e-8  # share of the mass of a shape that no rigid-body motion has: with 1e-8 the data of a body are refused
-
-
+LOST = 1e-3  # share of the compliance under an interface load that may be left out with such shapes
+STILL = 1e-9  # of the motion of an interface that is none
 ROUND_OFF = 1e-15  # of the stiffness that the terms of φᵀKφ have
 
 
@@ -45,20 +46,51 @@ class Carried(NamedTuple):
 
 def carried(rule: Reference, statics: InterfaceStatics, elastic: ElasticShapes, *, floating: bool) -> Carried:
     """The reference condition and the shapes; where some of these move the body frame and hardly any mass, mean axes if it is
-    ``floating``, else without them.
+    ``floating``, else what is K-orthogonal to these.
 
     Seen from the frame they are rigid-body motions: the mass matrix of the body in its modes, 1 + cᵀc with c of `body_modes`, is
-    singular to round-off.
+    singular to round-off.  Raises InputError where interface loads deform the body in those that are left out.
     """
     _, _, C = rule.frame(statics)
     inner = statics.fe.engine.inner
-    c = np.linalg.solve(inner(C.T, statics.rigid_modes), inner(C.T, elastic.shapes))
-    _, size, V = np.linalg.svd(c)
-    light = int(np.sum(1.0 / (1.0 + size**2) < LIGHT))
-    if not light or floating:
-        return Carried(MeanAxes() if light else rule, elastic)
-    dropped = (*elastic.dropped, f"{light} that move the body frame with hardly any mass")
-    return Carried(rule, ElasticShapes(elastic.shapes @ V[light:].T, dropped))
+    c = np.asarray(np.linalg.solve(inner(C.T, statics.rigid_modes), inner(C.T, elastic.shapes)), dtype=float)
+    if not _light(c):
+        return Carried(rule, elastic)
+    if floating:
+        return Carried(MeanAxes(), elastic)
+    K = inner(elastic.shapes, statics.fe.stiffness_product(elastic.shapes))
+    kept = np.eye(len(K))
+    while _light(c @ kept):
+        y = kept @ np.linalg.svd(c @ kept)[2][0]
+        kept = kept @ np.linalg.qr((kept.T @ (K @ y))[:, None], mode="complete")[0][:, 1:]
+    _require_compliance(statics, elastic.shapes, c, kept)
+    dropped = f"{len(K) - kept.shape[1]} that move the body frame with hardly any mass"
+    return Carried(rule, ElasticShapes(elastic.shapes @ kept, (*elastic.dropped, dropped)))
+
+
+def _light(c: FloatArray) -> bool:
+    """Whether a combination of shapes moves the body frame, by c (6, n), and hardly any mass."""
+    return bool(LIGHT * (1.0 + np.linalg.norm(c, 2) ** 2) > 1.0) if c.size else False
+
+
+def _require_compliance(statics: InterfaceStatics, shapes: FloatArray, c: FloatArray, kept: FloatArray) -> None:
+    """Raise `InputError` where loads deform the body, held at its frame, less in the combinations ``kept`` (n, m) of the elastic
+    shapes than in all: B K⁻¹ Bᵀ, B the motion of the interfaces seen from the frame and, of inertia, c."""
+    elastic, follow = statics.interface_motion(shapes), statics.interface_motion(statics.rigid_modes) @ c
+    moves = np.linalg.norm(elastic - follow, axis=1) > STILL * (np.linalg.norm(elastic, axis=1) + np.linalg.norm(follow, axis=1))
+    B = np.vstack([(elastic - follow)[moves], c])
+    names = [f"{interface.name} {load}" for interface in statics.interfaces for load in LOADS]
+    names = [*(name for name, there in zip(names, moves) if there), *["its own inertia"] * 6]
+    K = statics.fe.engine.inner(shapes, statics.fe.stiffness_product(shapes))
+    full, own = (np.einsum("ij,ji->i", B @ W, np.linalg.solve(W.T @ K @ W, W.T @ B.T)) for W in (np.eye(len(K)), kept))
+    lost = 1.0 - own / full
+    worst = int(lost.argmax())
+    if lost[worst] > LOST:
+        raise InputError(
+            "reference: the body frame moves against the body with hardly any mass, as at one node of shells or behind soft"
+            f" springs; without this motion {lost[worst]:.2g} of the compliance under {names[worst]} is missing; give"
+            ' reference = "mean axes", fewer modes, or the interface more nodes, as by a spider'
+        )
 
 
 def body_modes(reference: Reference, statics: InterfaceStatics, shapes: FloatArray) -> BodyModes:

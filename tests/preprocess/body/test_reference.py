@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import scipy.linalg
 import scipy.spatial
+from random_parts import KINDS as PARTS
+from random_parts import full_model, random_model
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.parts import FloatArray
@@ -262,3 +264,40 @@ def test_frames_move_with_the_nodes(bar: FEModel, kinds: tuple) -> None:
             fit = np.linalg.lstsq(T.reshape(-1, 6), u.reshape(-1, body.nf), rcond=None)[0]
             np.testing.assert_allclose(np.vstack([frame.phi, frame.psi]), fit, atol=1e-10 * np.abs(fit).max())
             assert np.abs(u - follow).max() > 1e-4 * np.abs(u).max()
+
+
+def check_held(body: FlexibleBodyData, statics: InterfaceStatics, within: float = 1e-3) -> None:
+    """The lowest frequencies with the reference held are those of the full model."""
+    found = np.sqrt(scipy.linalg.eigh(body.K_ff, body.m_ff, eigvals_only=True)[:3])
+    expected = full_model(statics, 0).eigenvalues(float(found[0]) ** 2)[: len(found)]
+    np.testing.assert_allclose(found, np.sqrt(expected), rtol=within)
+
+
+@pytest.mark.parametrize("kind", [Rigid, Averaged])
+@pytest.mark.parametrize("modes", [40, 60])
+def test_shapes_that_move_the_frame_and_no_mass_are_left_out_by_name(kind: type, modes: int) -> None:
+    """Solids so thin that round-off is near, with nearly as many modes as they have."""
+    fe = assemble(box_mesh((1.0, 0.1, 0.0005), (10, 1, 1), "hex8"), STEEL)
+    interfaces = {"root": kind("x0"), "tip": kind("x1")}
+    body = reduce(fe, interfaces=interfaces, reference="root", method=CraigBampton(modes=modes))
+    assert "that move the body frame with hardly any mass" in str(body.provenance["dropped shapes"])
+    assert body.failed == ()
+    statics = InterfaceStatics(fe, bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms))
+    check_held(body, statics, within=5e-3)
+
+
+@pytest.mark.parametrize("seed", range(6 * len(PARTS)))
+def test_bodies_whose_frame_has_hardly_any_mass_are_right_or_refused(seed: int) -> None:
+    """One node of shells turns about their normal against no mass: with many modes no basis without this motion is near. Mean
+    axes have it."""
+    fe, interfaces = random_model(seed)
+    statics = InterfaceStatics(fe, bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms))
+    count = min(40, fe.freedoms.size // 4 - 2 * len(interfaces))
+    how = {"interfaces": interfaces, "method": CraigBampton(modes=count)}
+    if PARTS[seed % len(PARTS)] != "plate":
+        check_held(reduce(fe, reference=next(iter(interfaces)), **how), statics)
+        return
+    with pytest.raises(InputError, match="reference: the body frame moves against the body with hardly any mass"):
+        reduce(fe, reference=next(iter(interfaces)), **how)
+    lowest = np.sqrt(full_model(statics, None).eigenvalues(1.0)[6:9]) / (2 * np.pi)
+    np.testing.assert_allclose(free_frequencies(reduce(fe, reference="mean axes", **how))[:3], lowest, rtol=1e-3)
