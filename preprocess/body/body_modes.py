@@ -46,7 +46,7 @@ class Carried(NamedTuple):
 
 def carried(rule: Reference, statics: InterfaceStatics, elastic: ElasticShapes, *, floating: bool) -> Carried:
     """The reference condition and the shapes; where some of these move the body frame and hardly any mass, mean axes if it is
-    ``floating``, else what is K-orthogonal to these.
+    ``floating``, else without the last ones, of the highest normal modes: the most important shapes are first.
 
     Seen from the frame they are rigid-body motions: the mass matrix of the body in its modes, 1 + cᵀc with c of `body_modes`, is
     singular to round-off.  Raises InputError where interface loads deform the body in those that are left out.
@@ -58,14 +58,10 @@ def carried(rule: Reference, statics: InterfaceStatics, elastic: ElasticShapes, 
         return Carried(rule, elastic)
     if floating:
         return Carried(MeanAxes(), elastic)
-    K = inner(elastic.shapes, statics.fe.stiffness_product(elastic.shapes))
-    kept = np.eye(len(K))
-    while _light(c @ kept):
-        y = kept @ np.linalg.svd(c @ kept)[2][0]
-        kept = kept @ np.linalg.qr((kept.T @ (K @ y))[:, None], mode="complete")[0][:, 1:]
-    _require_compliance(statics, elastic.shapes, c, kept)
-    dropped = f"{len(K) - kept.shape[1]} that move the body frame with hardly any mass"
-    return Carried(rule, ElasticShapes(elastic.shapes @ kept, (*elastic.dropped, dropped)))
+    count = next(n for n in range(c.shape[1] - 1, -1, -1) if not _light(c[:, :n]))
+    _require_compliance(statics, elastic.shapes, c, count)
+    dropped = f"{c.shape[1] - count} last ones, that move the body frame with hardly any mass"
+    return Carried(rule, ElasticShapes(elastic.shapes[:, :count], (*elastic.dropped, dropped)))
 
 
 def _light(c: FloatArray) -> bool:
@@ -73,16 +69,16 @@ def _light(c: FloatArray) -> bool:
     return bool(LIGHT * (1.0 + np.linalg.norm(c, 2) ** 2) > 1.0) if c.size else False
 
 
-def _require_compliance(statics: InterfaceStatics, shapes: FloatArray, c: FloatArray, kept: FloatArray) -> None:
-    """Raise `InputError` where loads deform the body, held at its frame, less in the combinations ``kept`` (n, m) of the elastic
-    shapes than in all: B K⁻¹ Bᵀ, B the motion of the interfaces seen from the frame and, of inertia, c."""
+def _require_compliance(statics: InterfaceStatics, shapes: FloatArray, c: FloatArray, count: int) -> None:
+    """Raise `InputError` where loads deform the body, held at its frame, less in the first ``count`` elastic shapes than in all:
+    B K⁻¹ Bᵀ, B the motion of the interfaces seen from the frame and, of inertia, c."""
     elastic, follow = statics.interface_motion(shapes), statics.interface_motion(statics.rigid_modes) @ c
     moves = np.linalg.norm(elastic - follow, axis=1) > STILL * (np.linalg.norm(elastic, axis=1) + np.linalg.norm(follow, axis=1))
     B = np.vstack([(elastic - follow)[moves], c])
     names = [f"{interface.name} {load}" for interface in statics.interfaces for load in LOADS]
     names = [*(name for name, there in zip(names, moves) if there), *["its own inertia"] * 6]
     K = statics.fe.engine.inner(shapes, statics.fe.stiffness_product(shapes))
-    full, own = (np.einsum("ij,ji->i", B @ W, np.linalg.solve(W.T @ K @ W, W.T @ B.T)) for W in (np.eye(len(K)), kept))
+    full, own = (np.einsum("ij,ji->i", B[:, :n], np.linalg.solve(K[:n, :n], B[:, :n].T)) for n in (len(K), count))
     lost = 1.0 - own / full
     worst = int(lost.argmax())
     if lost[worst] > LOST:

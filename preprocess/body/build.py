@@ -159,7 +159,7 @@ def body_of(fe: FEModel, bound: Sequence[BoundInterface], how: How, steps: Steps
     chosen, basis, proof = choice(how.method, request, statics, steps)
     if how.inertia_loads:
         loads = inertial_loads(fe, np.zeros(3), np.eye(3))  # the span of the responses does not depend on origin and axes
-        basis = dataclasses.replace(basis, shapes={**basis.shapes, "inertia-load modes": statics.response(loads)})
+        basis = dataclasses.replace(basis, shapes={"inertia-load modes": statics.response(loads), **basis.shapes})
     basis = _with_cuts(basis, statics, patterns, () if chosen.exact_statics else how.cuts)
     steps("reference condition", 0.8)
     rule, elastic = carried(rule, statics, elastic_shapes(statics, basis.shapes), floating=how.floating)
