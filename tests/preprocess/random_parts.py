@@ -146,3 +146,8 @@ def full_model(statics: InterfaceStatics, held: int | None) -> FullModel:
     Z = scipy.linalg.null_space(C, rcond=1e-10) if len(C) else np.eye(statics.size)
     K, M = Z.T @ (fe.K @ Z), Z.T @ (fe.M @ Z)
     return FullModel(Z, 0.5 * (K + K.T), 0.5 * (M + M.T))
+
+
+def frame_of(seed: int, interfaces) -> str:
+    """A reference for `random_model`: mean axes for a plate, whose one node turns against no mass."""
+    return "mean axes" if KINDS[seed % len(KINDS)] == "plate" else next(iter(interfaces))
