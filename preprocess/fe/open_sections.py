@@ -114,13 +114,18 @@ def _principal_axes(places: Array, areas: Array) -> Array:
     return np.array([[c, s], [-s, c]])
 
 
+def nodes_at(places: Array) -> tuple[NDArray[np.intp], Array]:
+    """The node (p,) at each of some places (p, 2), and the places of the nodes (k, 2): those that are one up to `SAME`."""
+    near = np.abs(places[:, None] - places).max(axis=2) < SAME * np.ptp(places)
+    first, nodes = np.unique(near.argmax(axis=1), return_inverse=True)
+    return nodes, places[first]
+
+
 def _ends(walls: list[Wall]) -> Array:
     """(n, w): 1 where a wall ends at a node, −1 where it starts there."""
-    places = np.array([place for wall in walls for place in (wall.start, wall.end)])
-    first = (np.linalg.norm(places[:, None] - places, axis=2) < SAME * np.ptp(places)).argmax(axis=1)
-    nodes = np.unique(first, return_inverse=True)[1].reshape(-1, 2)
-    ends = np.zeros((nodes.max() + 1, len(walls)))
-    ends[nodes[:, 0], np.arange(len(walls))], ends[nodes[:, 1], np.arange(len(walls))] = -1.0, 1.0
+    nodes, places = nodes_at(np.array([place for wall in walls for place in (wall.start, wall.end)]))
+    ends, each = np.zeros((len(places), len(walls))), np.arange(len(walls))
+    ends[nodes[::2], each], ends[nodes[1::2], each] = -1.0, 1.0
     return ends
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from preprocess.fe.open_sections import SAME, OpenSection, Shape, Wall
+from preprocess.fe.open_sections import SAME, OpenSection, Shape, Wall, nodes_at
 from preprocess.inputs.arguments import checked_arguments, floats
 
 Array = NDArray[np.float64]
@@ -86,14 +86,8 @@ class WalledSection(OpenSection):
 
     def _joints(self) -> tuple[list[tuple[int, int]], Array]:
         """Nodes at both ends of each wall, and their places (k, 2)."""
-        rows = np.asarray(self.walls, dtype=float)
-        found: list[Array] = []
-        ends = []
-        for place in rows[:, :4].reshape(-1, 2):
-            near = [k for k, node in enumerate(found) if np.abs(node - place).max() < SAME * np.ptp(rows[:, :4])]
-            found += [] if near else [place]
-            ends.append(near[0] if near else len(found) - 1)
-        return list(zip(ends[::2], ends[1::2])), np.array(found)
+        nodes, places = nodes_at(np.asarray(self.walls, dtype=float)[:, :4].reshape(-1, 2))
+        return [(int(a), int(b)) for a, b in nodes.reshape(-1, 2)], places
 
     def _shape(self) -> Shape:
         (ends, nodes), t = self._joints(), np.asarray(self.walls, dtype=float)[:, 4]
