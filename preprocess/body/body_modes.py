@@ -17,7 +17,7 @@ from preprocess.reduction.statics import InterfaceStatics
 
 LIGHT = 2e-8  # share of the mass of a shape that no rigid-body motion has: with 1e-8 the data of a body are refused
 LOST = 1e-3  # share of the compliance under an interface load that may be left out with such shapes
-STILL = 1e-9  # of the motion of an interface that is none
+STILL = 1e-9  # of the motion of an interface or of the body that is none
 ROUND_OFF = 1e-15  # of the stiffness that the terms of φᵀKφ have
 
 
@@ -74,9 +74,10 @@ def _require_compliance(statics: InterfaceStatics, shapes: FloatArray, c: FloatA
     B K⁻¹ Bᵀ, B the motion of the interfaces seen from the frame and, of inertia, c."""
     elastic, follow = statics.interface_motion(shapes), statics.interface_motion(statics.rigid_modes) @ c
     moves = np.linalg.norm(elastic - follow, axis=1) > STILL * (np.linalg.norm(elastic, axis=1) + np.linalg.norm(follow, axis=1))
-    B = np.vstack([(elastic - follow)[moves], c])
+    inertia = c[np.linalg.norm(c, axis=1) > STILL * np.linalg.norm(c)]
+    B = np.vstack([(elastic - follow)[moves], inertia])
     names = [f"{interface.name} {load}" for interface in statics.interfaces for load in LOADS]
-    names = [*(name for name, there in zip(names, moves) if there), *["its own inertia"] * 6]
+    names = [*(name for name, there in zip(names, moves) if there), *["its own inertia"] * len(inertia)]
     K = statics.fe.engine.inner(shapes, statics.fe.stiffness_product(shapes))
     full, own = (np.einsum("ij,ji->i", B[:, :n], np.linalg.solve(K[:n, :n], B[:, :n].T)) for n in (len(K), count))
     lost = 1.0 - own / full

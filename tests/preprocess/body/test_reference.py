@@ -1,6 +1,7 @@
 """Reference conditions: one body, several body frames."""
 
 import functools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from random_parts import full_model, random_model
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.parts import FloatArray
 from flexmbs.flexible_body.record import FlexibleBodyData
+from preprocess.body import body_modes
 from preprocess.body.build import reduce as full_reduce
 from preprocess.body.reference import REFERENCES as RULES
 from preprocess.body.reference import Chord, Reference, reference_of
@@ -312,3 +314,14 @@ def test_bodies_whose_frame_has_hardly_any_mass_are_right_or_refused(seed: int) 
         reduce(fe, reference=next(iter(interfaces)), **how)
     lowest = np.sqrt(full_model(statics, None).eigenvalues(1.0)[6:9]) / (2 * np.pi)
     np.testing.assert_allclose(free_frequencies(reduce(fe, reference="mean axes", **how))[:3], lowest, rtol=1e-3)
+
+
+def test_directions_without_motion_hide_no_lost_compliance():
+    """Along these 0/0 of the compliance would be left, which no limit refuses."""
+    c = np.zeros((6, 2))
+    c[2] = 1.0, 1e5
+    engine = SimpleNamespace(inner=lambda a, b: a.T @ b)
+    fe = SimpleNamespace(engine=engine, stiffness_product=lambda shapes: shapes)
+    statics = SimpleNamespace(interfaces=[], fe=fe, rigid_modes=np.zeros((0, 6)), interface_motion=lambda x: x[:0])
+    with pytest.raises(InputError, match="1 of the compliance under its own inertia is missing"):
+        body_modes._require_compliance(statics, np.eye(2), c, 1)
