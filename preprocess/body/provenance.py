@@ -15,6 +15,9 @@ from preprocess.fe.interfaces import BoundInterface
 from preprocess.fe.model import FEModel
 from preprocess.reduction import Basis, Reduction
 from preprocess.reduction.independent import ElasticShapes
+from preprocess.solve.threads import parallel_map
+
+BLOCK = 2**24  # bytes whose digest one thread takes
 
 
 def default_name(fe: FEModel) -> str:
@@ -55,10 +58,13 @@ def _range(values: FloatArray) -> str:
 
 
 def _digest(fe: FEModel, bound: Sequence[BoundInterface], method: Reduction, reference: Reference) -> str:
-    """SHA-256 of the inputs of the reduction: nodes, matrices, interfaces and options."""
+    """SHA-256 of the inputs of the reduction: options, and the digests of the blocks of nodes, matrices and interfaces."""
     digest = hashlib.sha256(f"{method!r} {reference!r} {[(b.name, b.kind) for b in bound]}".encode())
     matrices = [fe.K, fe.m] + ([] if fe.constraints.T is None else [fe.constraints.T])
     arrays = [fe.nodes, *(array for A in matrices for array in (A.data, A.indices, A.indptr))]
-    for array in arrays + [a for b in bound for a in (b.nodes, b.position, b.axes, b.weighted)]:
-        digest.update(np.ascontiguousarray(array).data)
+    arrays += [a for b in bound for a in (b.nodes, b.position, b.axes, b.weighted)]
+    contents = [np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in arrays]
+    blocks = [(each[low : low + BLOCK],) for each in contents for low in range(0, len(each), BLOCK)]
+    for block in parallel_map(lambda block: hashlib.sha256(block.data).digest(), blocks):
+        digest.update(block)
     return digest.hexdigest()

@@ -179,9 +179,9 @@ class InterfaceStatics:
     def _supports(self, held: Sequence[int]) -> Projection:
         """Motions of the interfaces held, or of a free body its rigid-body motions."""
         if not held:
-            return Projection(self.rigid_modes, self._MR)
+            return Projection(np.asfortranarray(self.rigid_modes), np.asfortranarray(self._MR))
         columns = (6 * np.array(held)[:, None] + np.arange(6)).ravel()
-        return Projection(np.ascontiguousarray(self._Psi[:, columns]), np.ascontiguousarray(self.interface_loads[:, columns]))
+        return Projection(np.asfortranarray(self._Psi[:, columns]), np.asfortranarray(self.interface_loads[:, columns]))
 
     @property
     def refines(self) -> bool:

@@ -95,7 +95,7 @@ def _by_blocks(
             shapes = space.vectors(y[:, chosen])
             residual, momenta = stiffness(shapes), mass(shapes)
             space.watch(shapes, momenta)
-            residual -= momenta * value[chosen]
+            space.products.subtract_scaled(residual, momenta, value[chosen])
             correction = space.admissible(response(residual))
             product = mass(correction)
             sizes = np.sqrt(space.products.squares(correction, product))
@@ -104,7 +104,8 @@ def _by_blocks(
             settled[chosen] = (sizes <= _SETTLED) & (strains <= _SETTLED_STRAIN) | ~useful
             settled &= ~np.isin(cluster, cluster[~settled])
             if useful.any():
-                W, MW = (each / sizes if useful.all() else each[:, useful] / sizes[useful] for each in (correction, product))
+                kept = slice(None) if useful.all() else useful
+                W, MW = (space.products.scaled(each[:, kept], 1.0 / sizes[kept]) for each in (correction, product))
                 space.extend(W, MW, keep=target + block)
     found = np.sum(settled[:target])
     raise SolverError(f"modes: {found} of {target} converged after {step} steps; request fewer modes or repair the mesh")

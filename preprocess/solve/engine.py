@@ -23,6 +23,7 @@ from preprocess.solve.factors import Factor
 from preprocess.solve.lanczos import Modes, Operator, modes_of
 from preprocess.solve.memory import check_free_memory
 from preprocess.solve.ordering import node_graph, node_order
+from preprocess.solve.tall import inner, squares
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -103,15 +104,16 @@ class Engine(ABC):
 
     def inner(self, a: Array | sp.spmatrix, b: Array) -> Array:
         """aᵀ b (k, m) of fields a (n, k), b (n, m)."""
-        return self.total(np.asarray(a.T @ self.counted(b)))
+        counted = self.counted(b)
+        return self.total(np.asarray(a.T @ counted) if sp.issparse(a) else inner(a, counted))
 
     def squares(self, a: Array, b: Array) -> Array:
         """The diagonal of aᵀ b, (k,)."""
-        return self.total(np.einsum("ik,ik->k", a, self.counted(b)))
+        return self.total(squares(a, self.counted(b)))
 
     def extent(self, a: Array) -> Array:
         """Largest absolute value of each column, (k,)."""
-        return self.largest(np.abs(a).max(axis=0, initial=0.0))
+        return self.largest(np.maximum(a.max(axis=0, initial=0.0), -a.min(axis=0, initial=0.0)))
 
     def count(self, chosen: NDArray[np.bool_]) -> int:
         """Number of chosen degrees of freedom (n,)."""

@@ -14,6 +14,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs._jit.eights import EIGHT
+from preprocess.solve.tall import squares
+
 Array = NDArray[np.float64]
 Operator = Callable[[Array], Array]
 
@@ -30,15 +33,15 @@ def refined(stiffness: Operator, rough: Operator, loads: Array) -> tuple[Array, 
     stiffness: K x; rough: S b.
     """
     x = rough(loads)
-    size = np.maximum(_inner(x, loads), _TINY)
+    size = np.maximum(squares(x, loads), _TINY)
     left, direction, before = _rest(loads, stiffness(x)), np.zeros(x.shape), size
     for _ in range(_STEPS):
         correction = rough(left)
-        square = np.maximum(_inner(correction, left), 0.0)  # of the error, in the energy norm
+        square = np.maximum(squares(correction, left), 0.0)  # of the error, in the energy norm
         direction *= square / before
         direction += correction
         product = stiffness(direction)
-        step = square / np.maximum(_inner(direction, product), _TINY)
+        step = square / np.maximum(squares(direction, product), _TINY)
         x += np.multiply(step, direction, out=correction)
         left -= np.multiply(step, product, out=product)
         expected = np.sqrt((square / size) * (square / before)).max(initial=0.0)
@@ -48,15 +51,19 @@ def refined(stiffness: Operator, rough: Operator, loads: Array) -> tuple[Array, 
     left = _rest(loads, stiffness(x))
     correction = rough(left)
     x += correction
-    return x, ROUGH * _relative(_inner(correction, left), size)
+    return x, ROUGH * _relative(squares(correction, left), size)
 
 
 def refined_in_parts(stiffness: Operator, rough: Operator, loads: Array, most: float) -> tuple[Array, float]:
     """`refined` for loads (n, k), a few at once, as far as the error is at most ``most``; the solutions and the largest error."""
     found, largest = np.empty(loads.shape), 0.0
     for low in range(0, loads.shape[1], TOGETHER):
-        part = np.ascontiguousarray(loads[:, low : low + TOGETHER], dtype=float)
-        found[:, low : low + TOGETHER], error = refined(stiffness, rough, part)
+        given = loads[:, low : low + TOGETHER]
+        k = given.shape[1]
+        part = np.zeros((len(loads), -(-k // EIGHT) * EIGHT))  # what products with eight columns would be completed to each time
+        part[:, :k] = given
+        responses, error = refined(stiffness, rough, part)
+        found[:, low : low + k] = responses[:, :k]
         if not error <= most:
             return found, error
         largest = max(largest, error)
@@ -68,7 +75,7 @@ def roughness(stiffness: Operator, rough: Operator, loads: Array) -> float:
     is not a number."""
     x = rough(loads)
     left = _rest(loads, stiffness(x))
-    error = _relative(_inner(rough(left), left), np.maximum(_inner(x, loads), _TINY))
+    error = _relative(squares(rough(left), left), np.maximum(squares(x, loads), _TINY))
     return error if np.isfinite(error) else np.inf
 
 
@@ -79,8 +86,3 @@ def _rest(loads: Array, product: Array) -> Array:
 
 def _relative(square: Array, size: Array) -> float:
     return float(np.sqrt(np.abs(square) / size).max(initial=0.0))
-
-
-def _inner(a: Array, b: Array) -> Array:
-    """The diagonal of aᵀ b."""
-    return np.asarray(np.einsum("ik,ik->k", a, b))

@@ -1,7 +1,7 @@
 """Products of CSR matrices with several vectors at once, on several threads."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -85,6 +85,38 @@ def multiply_blocks(A: Rows, u: Array, low: int, high: int, out: Array) -> None:
             subtract_blocks(blocks, A.indptr[node], A.indptr[node + 1], Eights(flat, c, k), Eights(sums, 3 * node * k + c, k))
 
 
+@kernel
+def copy_blocks(A: Rows, low: int, high: int, blocks: Rows, fits: Any) -> None:
+    """Blocks (3, 3) of −A in rows low … high - 1, of whole nodes; fits (1,): whether A consists of whole blocks, ascending."""
+    for i in range(low, high, 3):
+        first, count = A.indptr[i], A.indptr[i + 1] - A.indptr[i]
+        if first % 9 != 0 or count % 3 != 0 or not three_alike(A, i, high):
+            fits[0] = False
+            return
+        for q in range(first, first + count, 3):
+            j = A.indices[q]
+            if j % 3 != 0 or A.indices[q + 1] != j + 1 or A.indices[q + 2] != j + 2:
+                fits[0] = False
+                return
+            at = 3 * q - 2 * first
+            blocks.indices[at // 9] = j // 3
+            for a in range(3):
+                for b in range(3):
+                    blocks.values[at + 3 * a + b] = -A.values[q + a * count + b]
+
+
+def negative_blocks(A: sp.csr_matrix) -> Rows:
+    """Blocks (3, 3) of −A."""
+    if A.shape[0] % 3 == 0 and A.nnz % 9 == 0:
+        found, fits = Rows(A.indptr[::3] // 9, np.empty(A.nnz // 9, A.indices.dtype), np.empty(A.nnz)), np.ones(1, bool)
+        matrix = Rows(A.indptr, A.indices, A.data)
+        by_rows(lambda low, high: copy_blocks(matrix, low, high, found, fits), A.shape[0])
+        if fits[0]:
+            return found
+    blocks = A.tobsr((3, 3))
+    return Rows(blocks.indptr, blocks.indices, -blocks.data.ravel())
+
+
 def sparse_product(A: sp.csr_matrix, u: Array) -> Array:
     """A u for u (n, k)."""
     if not COMPILED:
@@ -100,8 +132,7 @@ class RepeatedProduct:
     def __init__(self, A: sp.csr_matrix) -> None:
         self._A = A
         if COMPILED:
-            blocks = A.tobsr((3, 3))
-            self._blocks = Rows(blocks.indptr, blocks.indices, -blocks.data.ravel())
+            self._blocks = negative_blocks(A)
 
     def __call__(self, u: Array) -> Array:
         if not COMPILED:

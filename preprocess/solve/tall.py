@@ -1,47 +1,130 @@
 """Products of tall matrices (n, k), n ≫ k, by blocks of rows on several threads."""
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from preprocess.solve.threads import Threads
+from flexmbs._jit import COMPILED, kernel
+from flexmbs._jit.eights import (
+    EIGHT,
+    Eights,
+    Lines,
+    subtract_one,
+    subtract_six,
+    subtract_turned_one,
+    subtract_turned_six,
+)
+from preprocess.solve.threads import Threads, parallel_map
 
 Array = NDArray[np.float64]
+Map = Callable[[Callable[[slice], Any], Sequence[tuple[slice]]], list[Any]]
 
 BLOCK = 16384  # rows of a task
+STRIP = 1024  # rows of fields that stay in the cache of a processor
+SIX = 6  # columns at once, whose sums are in registers
+
+
+@kernel
+def subtract_fields(V: Array, y: Array, W: Array, low: int, high: int) -> None:
+    """W := W − V y in rows low … high - 1, for V column by column (k n,), y (k, 8 m) and W (n, 8 m)."""
+    n, (k, width) = len(W), y.shape
+    given, result = y.reshape(k * width), W.reshape(n * width)
+    for first in range(low, high, STRIP):
+        count = min(STRIP, high - first)
+        for c in range(0, width, EIGHT):
+            rows = Eights(result, first * width + c, width)
+            j = 0
+            while j + SIX <= k:
+                subtract_six(Lines(V, j * n + first, n), count, Eights(given, j * width + c, width), rows)
+                j += SIX
+            while j < k:
+                subtract_one(Lines(V, j * n + first, n), count, Eights(given, j * width + c, width), rows)
+                j += 1
+
+
+@kernel
+def subtract_inner(V: Array, W: Array, low: int, high: int, y: Array) -> None:
+    """y := y − Vᵀ W of rows low … high - 1, for V column by column (k n,), W (n, 8 m) and y (k, 8 m)."""
+    n, (k, width) = len(W), y.shape
+    result, given = y.reshape(k * width), W.reshape(n * width)
+    for first in range(low, high, STRIP):
+        count = min(STRIP, high - first)
+        for c in range(0, width, EIGHT):
+            rows = Eights(given, first * width + c, width)
+            j = 0
+            while j + SIX <= k:
+                subtract_turned_six(Lines(V, j * n + first, n), count, rows, Eights(result, j * width + c, width))
+                j += SIX
+            while j < k:
+                subtract_turned_one(Lines(V, j * n + first, n), count, rows, Eights(result, j * width + c, width))
+                j += 1
+
+
+def _in_columns(A: Array, B: Array) -> bool:
+    """Whether A (n, k) is stored column by column, and B (…, m) has whole eights of columns, as the kernels have it: these read A
+    once, dense linear algebra copies it."""
+    return COMPILED and A.flags.f_contiguous and A.dtype == B.dtype == float and not B.shape[1] % EIGHT
+
+
+def blocks_of(n: int) -> list[tuple[slice]]:
+    """The rows of each task."""
+    return [(slice(low, min(low + BLOCK, n)),) for low in range(0, n, BLOCK)]
+
+
+def inner(A: Array, B: Array, mapped: Map = parallel_map) -> Array:
+    """Aᵀ B, independent of the number of threads. ``np.dot`` lets the other threads go on, which ``@`` does not where the product
+    is small."""
+    blocks = blocks_of(len(A))
+    if not _in_columns(A, B):
+        return np.asarray(sum(mapped(lambda rows: np.dot(A[rows].T, B[rows]), blocks)))
+    columns, given = A.T.reshape(-1), np.ascontiguousarray(B)
+    parts = np.zeros((len(blocks), A.shape[1], B.shape[1]))
+    mapped(lambda rows: subtract_inner(columns, given, rows.start, rows.stop, parts[rows.start // BLOCK]), blocks)
+    return -parts.sum(axis=0)
+
+
+def squares(A: Array, B: Array, mapped: Map = parallel_map) -> Array:
+    """Diagonal of Aᵀ B, independent of the number of threads."""
+    return np.asarray(sum(mapped(lambda rows: np.einsum("ik,ik->k", A[rows], B[rows]), blocks_of(len(A)))))
 
 
 class TallProducts:
     """Products of matrices with n rows; the sums are independent of the number of threads."""
 
     def __init__(self, n: int, threads: Threads) -> None:
-        self._blocks = [(slice(low, low + BLOCK),) for low in range(0, n, BLOCK)]
-        self.size, self._threads = n, threads
+        self._blocks, self.size, self._threads = blocks_of(n), n, threads
 
     def inner(self, A: Array, B: Array) -> Array:
         """Aᵀ B."""
-        return np.asarray(sum(self._threads.parallel_map(lambda rows: A[rows].T @ B[rows], self._blocks)))
+        return inner(A, B, self._threads.parallel_map)
 
     def squares(self, A: Array, B: Array) -> Array:
         """Diagonal of Aᵀ B."""
-        return np.asarray(np.einsum("ik,ik->k", A, B))
+        return squares(A, B, self._threads.parallel_map)
 
     def combined(self, A: Array, y: Array) -> Array:
         """A y."""
+        if _in_columns(A, y):
+            out = np.zeros((len(A), y.shape[1]))
+            self.subtract(out, A, -y)
+            return out
         out = np.empty((len(A), y.shape[1]))
         self._threads.parallel_map(lambda rows: np.matmul(A[rows], y, out=out[rows]), self._blocks)
         return out
 
     def subtract(self, W: Array, A: Array, y: Array) -> None:
         """W := W − A y."""
+        by_strips, factors = _in_columns(A, W) and W.flags.c_contiguous, np.ascontiguousarray(y)
 
         def update(rows: slice) -> None:
-            W[rows] -= A[rows] @ y
+            if by_strips:
+                subtract_fields(A.T.reshape(-1), factors, W, rows.start, rows.stop)
+            else:
+                W[rows] -= A[rows] @ y
 
         self._threads.parallel_map(update, self._blocks)
-
-    def copy(self, W: Array, out: Array) -> None:
-        """out := W."""
-        self._threads.parallel_map(lambda rows: np.copyto(out[rows], W[rows]), self._blocks)
 
     def multiply_in_place(self, W: Array, y: Array) -> None:
         """W := W y for square y."""
@@ -50,3 +133,21 @@ class TallProducts:
             W[rows] = W[rows] @ y
 
         self._threads.parallel_map(update, self._blocks)
+
+    def subtract_scaled(self, W: Array, A: Array, factors: Array) -> None:
+        """W := W − A diag(factors)."""
+
+        def update(rows: slice) -> None:
+            W[rows] -= A[rows] * factors
+
+        self._threads.parallel_map(update, self._blocks)
+
+    def scaled(self, W: Array, factors: Array) -> Array:
+        """W diag(factors)."""
+        out = np.empty((len(W), len(factors)))
+        self._threads.parallel_map(lambda rows: np.multiply(W[rows], factors, out=out[rows]), self._blocks)
+        return out
+
+    def copy(self, W: Array, out: Array) -> None:
+        """out := W."""
+        self._threads.parallel_map(lambda rows: np.copyto(out[rows], W[rows]), self._blocks)

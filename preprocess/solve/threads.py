@@ -26,12 +26,18 @@ def _count() -> int:
 
 def by_rows(function: Callable[[int, int], None], n: int) -> None:
     """A compiled function of the rows low … high - 1, applied to blocks of n rows on several threads."""
-    blocks = range(0, n, BLOCK)
-    if _count() == 1 or len(blocks) == 1:
+    if _count() == 1 or n <= BLOCK:
         function(0, n)
         return
+    parallel_map(function, [(low, min(low + BLOCK, n)) for low in range(0, n, BLOCK)])
+
+
+def parallel_map(function: Callable[..., Result], tasks: Sequence[tuple[Any, ...]]) -> list[Result]:
+    """Results of the function for the arguments of each task, in order, by threads that end with the last one."""
+    if _count() == 1 or len(tasks) == 1:
+        return [function(*task) for task in tasks]
     with ThreadPoolExecutor(_count()) as pool:
-        list(pool.map(lambda low: function(low, min(low + BLOCK, n)), blocks))
+        return list(pool.map(lambda task: function(*task), tasks))
 
 
 class Threads:
@@ -68,7 +74,7 @@ class Threads:
                 yield function(*task)
                 continue
             waiting.append(self._pool.submit(function, *task))
-            if len(waiting) > self.count:
+            if len(waiting) >= self.count:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from flexmbs._jit.eights import EIGHT
 from flexmbs.errors import InputError
 from preprocess.solve.cholesky.fronts import Factor, Matrix
-from preprocess.solve.cholesky.schedule import Step, children, columns_in_parent, front_rows, parts, peak_entries, rounds
+from preprocess.solve.cholesky.schedule import Step, children, columns_in_parent, front_rows, parts, peak_entries, steps_of
 from preprocess.solve.cholesky.shared import (
     Panel,
     add_to_panel,
@@ -81,17 +81,14 @@ class Elimination(ABC):
     def _finished(self, step: Step, tree: Tree, L: Entries, pool: ArrayPool) -> None:
         """The panels of a step are complete, and those below them."""
 
-    def _eliminate(self, K: sp.csr_matrix, steps: list[list[Step]]) -> None:
-        """Steps one after the other, those of subtrees concurrently. Raises PivotError."""
+    def _eliminate(self, K: sp.csr_matrix, steps: list[Step]) -> None:
+        """Steps in their order, the next subtrees ahead: they fill the threads that a front leaves idle. Raises PivotError."""
         matrix, pool = Matrix(K.indptr, K.indices, K.data), ArrayPool(self._precision)
         updates: dict[int, Entries] = {}
         with self._threads as threads:
-            for steps_ in steps:
-                if steps_[0].shared:
-                    updates[steps_[0].low] = self._front(steps_[0], matrix, updates, pool)
-                else:
-                    found = threads.parallel_map(self._subtree, ((step, matrix, pool) for step in steps_))
-                    updates |= {step.high - 1: update for step, update in zip(steps_, found)}
+            subtrees = threads.ahead(self._subtree, ((step, matrix, pool) for step in steps if not step.shared))
+            for step in steps:
+                updates[step.high - 1] = self._front(step, matrix, updates, pool) if step.shared else next(subtrees)
 
     def _subtree(self, step: Step, matrix: Matrix, pool: ArrayPool) -> Entries:
         """Factor a subtree; the update of its root."""
@@ -154,7 +151,7 @@ class Cholesky(Elimination):
         self._parts = parts(tree)
         self._L = np.empty(tree.panel[-1], precision) if panels is None else _fitting(panels, tree)
         if panels is None:
-            self._eliminate(K, rounds(tree))
+            self._eliminate(K, steps_of(tree))
 
     def _room(self, step: Step, pool: ArrayPool) -> tuple[Tree, Entries]:
         return self._tree, self._L
@@ -165,7 +162,7 @@ class Cholesky(Elimination):
     @staticmethod
     def bytes_needed(tree: Tree, precision: Precision = np.float64) -> int:
         """Bytes of the factor and of the workspace."""
-        return np.dtype(precision).itemsize * int(tree.panel[-1] + peak_entries(tree, rounds(tree), Threads().count))
+        return np.dtype(precision).itemsize * int(tree.panel[-1] + peak_entries(tree, steps_of(tree), Threads().count))
 
     def pivots(self) -> Array:
         """Sizes of the pivots (n,), in the order of the matrix; infinite for nodes outside the tree."""
@@ -232,14 +229,13 @@ class PassingFactor(Elimination):
     def __init__(self, A: sp.csr_matrix, tree: Tree, B: Array) -> None:
         """Raises PivotError for a zero pivot."""
         super().__init__(A.shape[0], tree, True, np.float64)
-        self._steps, self._lock = rounds(tree, STREAMED), Lock()
+        self._steps, self._lock = steps_of(tree, STREAMED), Lock()
         self._width, self._outside = _width(B.shape[1]), dict[int, Array]()
         self._x = np.zeros((len(tree.order), 3, self._width))
         self._x[:, :, : B.shape[1]] = self._ordered(B)
         v = np.random.default_rng(0).standard_normal((A.shape[0], 1))
         self._v, self._product = self._ordered(v).ravel(), np.zeros(3 * len(tree.order))
-        self._room_of = [max((_span(tree, step) for each in self._steps for step in each if step.shared == shared), default=0)
-                         for shared in (False, True)]  # fmt: skip
+        self._room_of = _rooms(tree, self._steps)
         self._eliminate(A, self._steps)
         x = self._x.reshape(-1, self._width)[:, : B.shape[1]]
         self.form = np.asarray((x * self.signs[:, None]).T @ x)
@@ -290,15 +286,21 @@ class PassingFactor(Elimination):
     @staticmethod
     def bytes_needed(tree: Tree, columns: int) -> int:
         """Bytes of the workspace with the solutions for ``columns`` of B, of which there is a copy."""
-        steps, threads = rounds(tree, STREAMED), Threads().count
-        spans = [sorted((_span(tree, step) for step in each), reverse=True) for each in steps]
+        steps, threads = steps_of(tree, STREAMED), Threads().count
+        of_subtree, of_front = _rooms(tree, steps)
         solutions = 2 * 3 * len(tree.order) * _width(columns)
-        return 8 * (peak_entries(tree, steps, threads) + max(sum(each[:threads]) for each in spans) + solutions)
+        return 8 * (peak_entries(tree, steps, threads) + threads * of_subtree + of_front + solutions)
 
 
 def _width(columns: int) -> int:
     """Columns of arrays that have some in blocks of eight, one at least."""
     return -(-max(columns, 1) // EIGHT) * EIGHT
+
+
+def _rooms(tree: Tree, steps: list[Step]) -> tuple[int, int]:
+    """Entries of the panels of the largest subtree and of the largest front."""
+    subtree, front = (max((_span(tree, step) for step in steps if step.shared == shared), default=0) for shared in (False, True))
+    return subtree, front
 
 
 def _span(tree: Tree, step: Step) -> int:

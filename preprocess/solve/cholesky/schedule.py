@@ -62,17 +62,10 @@ def _updates_in_use(tree: Tree) -> tuple[Indices, Indices]:
     return kept + own, kept
 
 
-def rounds(tree: Tree, share: float = SHARE) -> list[list[Step]]:
-    """Steps of the factorization: the subtrees of one round run concurrently, a shared front alone; share: of all operations
-    that a subtree may hold."""
+def steps_of(tree: Tree, share: float = SHARE) -> list[Step]:
+    """Steps of the factorization; share: of all operations that a subtree may hold."""
     own = operations(tree)
-    result: list[list[Step]] = [[]]
-    for step in division(tree, own, max(share * own.sum(), LEAST)):
-        if step.shared:
-            result += [[step], []]
-        else:
-            result[-1].append(step)
-    return [each for each in result if each]
+    return division(tree, own, max(share * own.sum(), LEAST))
 
 
 class Parts(NamedTuple):
@@ -93,19 +86,21 @@ def parts(tree: Tree) -> Parts:
     return Parts(found, below, above)
 
 
-def peak_entries(tree: Tree, rounds: list[list[Step]], threads: int) -> int:
-    """Entries of updates and stacks in use at the peak, besides the factor."""
+def peak_entries(tree: Tree, steps: list[Step], threads: int) -> int:
+    """Entries of updates and stacks in use at the peak, besides the factor, where as many subtrees as there are threads run, the
+    next ones while a front is eliminated."""
     held: dict[int, int] = {}
-    peak = 0
-    for each in rounds:
-        running = sorted((step.stack for step in each), reverse=True)[:threads]
-        finished = sum(step.update for step in each)
-        peak = max(peak, sum(held.values()) + sum(running) + (0 if each[0].shared else finished))
-        for step in each:
-            if step.shared:
-                for child in children(tree, step.high - 1):
-                    del held[child]
-            held[step.high - 1] = step.update
+    subtrees = [step for step in steps if not step.shared]
+    peak = at = 0
+    for step in steps:
+        at += not step.shared
+        running = subtrees[max(at - 1, 0) : at - 1 + threads] if not step.shared else subtrees[at : at + threads - 1]
+        own = step.update if step.shared else 0
+        peak = max(peak, sum(held.values()) + own + sum(each.stack + each.update for each in running))
+        if step.shared:
+            for child in children(tree, step.high - 1):
+                del held[child]
+        held[step.high - 1] = step.update
     return peak
 
 
