@@ -10,6 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
+from preprocess.solve.sparse_products import whole_blocks
+
 try:
     import pymetis
 except ImportError:  # no wheel for this platform
@@ -26,11 +28,17 @@ MANY = 5000  # nodes from which on coarse ones alone are ordered
 def node_graph(K: sp.csr_matrix, nodes: Indices) -> sp.csr_matrix:
     """Graph (N, N) of some nodes, three rows of K (n, n) each, the last perhaps fewer: linked where K couples them."""
     count = -(-K.shape[0] // 3)
+    starts, columns = whole_blocks(K) or _blocks(K, count)
+    graph = sp.csr_matrix((np.ones(len(columns), np.int8), columns, starts), shape=(count, count))
+    return graph if len(nodes) == count else graph[nodes][:, nodes]
+
+
+def _blocks(K: sp.csr_matrix, count: int) -> tuple[Indices, Indices]:
+    """As `whole_blocks`, of blocks that may be stored in part."""
     offsets = np.pad(K.indptr, (0, 3 * count - K.shape[0]), mode="edge")
     entries = sp.csr_matrix((np.ones(K.nnz, np.int8), K.indices, offsets), shape=(3 * count, 3 * count))
     blocks = entries.tobsr((3, 3))
-    graph = sp.csr_matrix((np.ones(len(blocks.indices), np.int8), blocks.indices, blocks.indptr), shape=(count, count))
-    return graph if len(nodes) == count else graph[nodes][:, nodes]
+    return blocks.indptr, blocks.indices
 
 
 def node_order(graph: sp.csr_matrix, coordinates: Array | None = None, interpolation: sp.csr_matrix | None = None) -> Indices:

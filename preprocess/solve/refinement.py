@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 
 from flexmbs._jit.eights import EIGHT
-from preprocess.solve.tall import squares
+from preprocess.solve.tall import inner, squares
 
 Array = NDArray[np.float64]
 Operator = Callable[[Array], Array]
@@ -71,12 +72,15 @@ def refined_in_parts(stiffness: Operator, rough: Operator, loads: Array, most: f
 
 
 def roughness(stiffness: Operator, rough: Operator, loads: Array) -> float:
-    """The error ε of a factor: of its solutions for loads b (n, k), relative in the energy norm, the largest one; infinite if it
-    is not a number."""
+    """The error ε of a factor, from its solutions X = S B for loads B (n, k): the largest |1 − μ| of the eigenvalues μ of
+    ``XᵀKX v = μ XᵀB v``, which are Rayleigh quotients of S K; infinite if they are not numbers."""
     x = rough(loads)
-    left = _rest(loads, stiffness(x))
-    error = _relative(squares(rough(left), left), np.maximum(squares(x, loads), _TINY))
-    return error if np.isfinite(error) else np.inf
+    energy, work = inner(x, stiffness(x)), inner(x, loads)
+    try:
+        quotients = scipy.linalg.eigh(0.5 * (energy + energy.T), 0.5 * (work + work.T), eigvals_only=True)
+    except (ValueError, np.linalg.LinAlgError):  # not finite, not positive definite
+        return np.inf
+    return float(np.abs(1.0 - quotients).max())
 
 
 def _rest(loads: Array, product: Array) -> Array:

@@ -86,35 +86,51 @@ def multiply_blocks(A: Rows, u: Array, low: int, high: int, out: Array) -> None:
 
 
 @kernel
-def copy_blocks(A: Rows, low: int, high: int, blocks: Rows, fits: Any) -> None:
-    """Blocks (3, 3) of −A in rows low … high - 1, of whole nodes; fits (1,): whether A consists of whole blocks, ascending."""
+def find_blocks(A: Rows, low: int, high: int, columns: Indices, fits: Any) -> None:
+    """Columns of the blocks (3, 3) in rows low … high - 1, of whole nodes; fits (1,): whether A has whole blocks, ascending."""
     for i in range(low, high, 3):
         first, count = A.indptr[i], A.indptr[i + 1] - A.indptr[i]
         if first % 9 != 0 or count % 3 != 0 or not three_alike(A, i, high):
             fits[0] = False
             return
-        for q in range(first, first + count, 3):
-            j = A.indices[q]
-            if j % 3 != 0 or A.indices[q + 1] != j + 1 or A.indices[q + 2] != j + 2:
+        for q in range(count // 3):
+            j = A.indices[first + 3 * q]
+            if j % 3 != 0 or A.indices[first + 3 * q + 1] != j + 1 or A.indices[first + 3 * q + 2] != j + 2:
                 fits[0] = False
                 return
-            at = 3 * q - 2 * first
-            blocks.indices[at // 9] = j // 3
+            columns[first // 9 + q] = j // 3
+
+
+@kernel
+def copy_blocks(A: Rows, low: int, high: int, values: Array) -> None:
+    """Blocks (3, 3) of −A, which has whole ones, in rows low … high - 1."""
+    for i in range(low, high, 3):
+        first, count = A.indptr[i], A.indptr[i + 1] - A.indptr[i]
+        for q in range(0, count, 3):
             for a in range(3):
                 for b in range(3):
-                    blocks.values[at + 3 * a + b] = -A.values[q + a * count + b]
+                    values[first + 3 * q + 3 * a + b] = -A.values[first + a * count + q + b]
+
+
+def whole_blocks(A: sp.csr_matrix) -> tuple[Indices, Indices] | None:
+    """First block of each node (N + 1,) and column of each block of a matrix (3 N, 3 N) in blocks (3, 3), or None if some blocks
+    are not stored as a whole."""
+    if not COMPILED or A.shape[0] % 3 or A.nnz % 9:
+        return None
+    columns, fits, matrix = np.empty(A.nnz // 9, A.indices.dtype), np.ones(1, bool), Rows(A.indptr, A.indices, A.data)
+    by_rows(lambda low, high: find_blocks(matrix, low, high, columns, fits), A.shape[0])
+    return (A.indptr[::3] // 9, columns) if fits[0] else None
 
 
 def negative_blocks(A: sp.csr_matrix) -> Rows:
     """Blocks (3, 3) of −A."""
-    if A.shape[0] % 3 == 0 and A.nnz % 9 == 0:
-        found, fits = Rows(A.indptr[::3] // 9, np.empty(A.nnz // 9, A.indices.dtype), np.empty(A.nnz)), np.ones(1, bool)
-        matrix = Rows(A.indptr, A.indices, A.data)
-        by_rows(lambda low, high: copy_blocks(matrix, low, high, found, fits), A.shape[0])
-        if fits[0]:
-            return found
-    blocks = A.tobsr((3, 3))
-    return Rows(blocks.indptr, blocks.indices, -blocks.data.ravel())
+    found = whole_blocks(A)
+    if found is None:
+        blocks = A.tobsr((3, 3))
+        return Rows(blocks.indptr, blocks.indices, -blocks.data.ravel())
+    matrix, values = Rows(A.indptr, A.indices, A.data), np.empty(A.nnz)
+    by_rows(lambda low, high: copy_blocks(matrix, low, high, values), A.shape[0])
+    return Rows(*found, values)
 
 
 def sparse_product(A: sp.csr_matrix, u: Array) -> Array:
