@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from flexmbs._jit.eights import EIGHT
 from flexmbs.errors import InputError
 from preprocess.solve.cholesky.fronts import Factor, Matrix
-from preprocess.solve.cholesky.schedule import Step, children, columns_in_parent, front_rows, parts, peak_entries, steps_of
+from preprocess.solve.cholesky.schedule import Step, children, columns_in_parent, front_rows, parts, peak_entries, runs, steps_of
 from preprocess.solve.cholesky.shared import (
     Panel,
     add_to_panel,
@@ -68,6 +68,8 @@ class ArrayPool:
 class Elimination(ABC):
     """Elimination of a symmetric matrix (n, n), three degrees of freedom to a node, in the order of a tree."""
 
+    AHEAD = True  # whether subtrees are eliminated ahead of fronts, which takes memory
+
     def __init__(self, size: int, tree: Tree, signed: bool, precision: Precision) -> None:
         self._tree, self._signed, self._size, self._precision = tree, signed, size, precision
         self._threads = Threads()
@@ -82,13 +84,15 @@ class Elimination(ABC):
         """The panels of a step are complete, and those below them."""
 
     def _eliminate(self, K: sp.csr_matrix, steps: list[Step]) -> None:
-        """Steps in their order, the next subtrees ahead: they fill the threads that a front leaves idle. Raises PivotError."""
+        """Steps in their order; the next subtrees fill the threads that a front leaves idle, unless `AHEAD` is False. Raises
+        PivotError."""
         matrix, pool = Matrix(K.indptr, K.indices, K.data), ArrayPool(self._precision)
         updates: dict[int, Entries] = {}
         with self._threads as threads:
-            subtrees = threads.ahead(self._subtree, ((step, matrix, pool) for step in steps if not step.shared))
-            for step in steps:
-                updates[step.high - 1] = self._front(step, matrix, updates, pool) if step.shared else next(subtrees)
+            for run in runs(steps, self.AHEAD):
+                subtrees = threads.ahead(self._subtree, ((step, matrix, pool) for step in run if not step.shared))
+                for step in run:
+                    updates[step.high - 1] = self._front(step, matrix, updates, pool) if step.shared else next(subtrees)
 
     def _subtree(self, step: Step, matrix: Matrix, pool: ArrayPool) -> Entries:
         """Factor a subtree; the update of its root."""
@@ -162,7 +166,9 @@ class Cholesky(Elimination):
     @staticmethod
     def bytes_needed(tree: Tree, precision: Precision = np.float64) -> int:
         """Bytes of the factor and of the workspace."""
-        return np.dtype(precision).itemsize * int(tree.panel[-1] + peak_entries(tree, steps_of(tree), Threads().count))
+        return np.dtype(precision).itemsize * int(
+            tree.panel[-1] + peak_entries(tree, steps_of(tree), Threads().count, Cholesky.AHEAD)
+        )
 
     def pivots(self) -> Array:
         """Sizes of the pivots (n,), in the order of the matrix; infinite for nodes outside the tree."""
@@ -225,6 +231,8 @@ class PassingFactor(Elimination):
     With ``L S Lᵀ = A`` and ``Z = L⁻¹ B``, F = ZᵀSZ; a column of L is needed for the forward substitution only. backward_error:
     the largest ``|(A − L S Lᵀ) v| / (|A| |v|)`` of a random v, by row.
     """
+
+    AHEAD = False
 
     def __init__(self, A: sp.csr_matrix, tree: Tree, B: Array) -> None:
         """Raises PivotError for a zero pivot."""
@@ -289,7 +297,8 @@ class PassingFactor(Elimination):
         steps, threads = steps_of(tree, STREAMED), Threads().count
         of_subtree, of_front = _rooms(tree, steps)
         solutions = 2 * 3 * len(tree.order) * _width(columns)
-        return 8 * (peak_entries(tree, steps, threads) + threads * of_subtree + of_front + solutions)
+        work = peak_entries(tree, steps, threads, PassingFactor.AHEAD) + max(threads * of_subtree, of_front)
+        return 8 * (work + solutions)
 
 
 def _width(columns: int) -> int:

@@ -3,6 +3,7 @@
 The division depends on the tree only, so that the factor is bitwise the same on any number of threads.
 """
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -86,21 +87,26 @@ def parts(tree: Tree) -> Parts:
     return Parts(found, below, above)
 
 
-def peak_entries(tree: Tree, steps: list[Step], threads: int) -> int:
-    """Entries of updates and stacks in use at the peak, besides the factor, where as many subtrees as there are threads run, the
-    next ones while a front is eliminated."""
+def runs(steps: list[Step], ahead: bool) -> list[list[Step]]:
+    """Successive steps whose subtrees may be eliminated ahead of the fronts among them: all, or without fronts."""
+    return [steps] if ahead else [list(each) for _, each in itertools.groupby(steps, key=lambda step: step.shared)]
+
+
+def peak_entries(tree: Tree, steps: list[Step], threads: int, ahead: bool) -> int:
+    """Entries of updates and stacks in use at the peak, besides the factor, where as many subtrees as there are threads run."""
     held: dict[int, int] = {}
-    subtrees = [step for step in steps if not step.shared]
-    peak = at = 0
-    for step in steps:
-        at += not step.shared
-        running = subtrees[max(at - 1, 0) : at - 1 + threads] if not step.shared else subtrees[at : at + threads - 1]
-        own = step.update if step.shared else 0
-        peak = max(peak, sum(held.values()) + own + sum(each.stack + each.update for each in running))
-        if step.shared:
-            for child in children(tree, step.high - 1):
-                del held[child]
-        held[step.high - 1] = step.update
+    peak = 0
+    for run in runs(steps, ahead):
+        left = [step for step in run if not step.shared]
+        for step in run:
+            own, others = (step.update, threads - 1) if step.shared else (0, threads)
+            peak = max(peak, sum(held.values()) + own + sum(each.stack + each.update for each in left[:others]))
+            if step.shared:
+                for child in children(tree, step.high - 1):
+                    del held[child]
+            else:
+                del left[0]
+            held[step.high - 1] = step.update
     return peak
 
 
