@@ -35,7 +35,7 @@ POINTS, WEIGHTS = 0.5 * (1 + np.polynomial.legendre.leggauss(3)[0]), 0.5 * np.po
 
 
 class Wall(NamedTuple):
-    """Middle line from ``start`` to ``end`` (y, z), thickness; a free end is its start."""
+    """Middle line from ``start`` to ``end`` (y, z), thickness."""
 
     start: Array
     end: Array
@@ -175,22 +175,23 @@ def shear_of_cell(corners: list[tuple[float, float]], thickness: float) -> tuple
 
 
 def _torsion_stress(walls: list[Wall], flows: Array, outline: Array, J: float) -> Array:
-    """τ_xy, τ_xz (m, 2) at points on the sides of walls under unit torque: t/J along the wall, zero at its free end; (q/t + t)/J
-    around a cell, zero at its corners."""
-    found = np.zeros_like(outline)
-    for wall, flow in zip(walls, flows):
+    """τ_xy, τ_xz (m, 2) at points on the sides of walls under unit torque: (q/t + t)/J along the wall, zero at free ends and at
+    corners beyond the ends of middle lines; the mean of walls that end beside a point."""
+    ends = _ends(walls)
+    free = np.abs(ends).sum(axis=1) == 1
+    found, of_ends, meeting = np.zeros_like(outline), np.zeros_like(outline), np.zeros(len(outline))
+    for wall, flow, from_free, to_free in zip(walls, flows, free @ (ends < 0), free @ (ends > 0)):
         along = wall.along / wall.length
         away = outline - wall.start
-        height = away @ np.array([-along[1], along[0]])
-        place = away @ along / wall.length
-        of_cell = abs(flow) > ROUND_OFF * J / wall.length**2
-        side = (
-            (np.abs(np.abs(height) - 0.5 * wall.thickness) < ROUND_OFF * wall.length)
-            & (place > ROUND_OFF)
-            & (place < 1 + ROUND_OFF * (-1 if of_cell else 1))
-        )
-        found[side] += (flow / wall.thickness - 2 * height[side, None]) / J * along
-    return found
+        height, place = away @ np.array([-along[1], along[0]]), away @ along / wall.length
+        stress = (flow / wall.thickness - 2 * height[:, None]) / J * along
+        side = np.abs(np.abs(height) - 0.5 * wall.thickness) < ROUND_OFF * wall.length
+        at_end = side & (((np.abs(place) <= ROUND_OFF) & ~from_free) | ((np.abs(place - 1) <= ROUND_OFF) & ~to_free))
+        between = side & (place > ROUND_OFF) & (place < 1 - ROUND_OFF)
+        found[between] += stress[between]
+        of_ends[at_end] += stress[at_end]
+        meeting += at_end
+    return found + of_ends / np.maximum(meeting, 1.0)[:, None]
 
 
 def _walls(*rows: tuple[tuple[float, float], tuple[float, float], float]) -> list[Wall]:

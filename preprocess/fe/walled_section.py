@@ -93,9 +93,7 @@ class WalledSection(OpenSection):
         (ends, nodes), t = self._joints(), np.asarray(self.walls, dtype=float)[:, 4]
         sides = _around(ends, nodes)
         outline = np.array([point for pair in zip(sides, [*sides[1:], sides[0]]) for point in _edge(*pair, nodes, t)])
-        directed = {k: Side(a, b, k) for k, (a, b) in enumerate(ends)}
-        directed |= {side.wall: side for side in sides}  # the way back from a free end is the last one
-        walls = [Wall(nodes[side.tail], nodes[side.head], float(t[side.wall])) for side in directed.values()]
+        walls = [Wall(nodes[a], nodes[b], float(thickness)) for (a, b), thickness in zip(ends, t)]
         areas = None if self.rectangles is None else np.asarray(self.rectangles, dtype=float).reshape(-1, 2, 2)
         return Shape(areas, walls, outline[::-1])
 

@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import skfem
+from scipy.spatial import cKDTree
 from skfem.helpers import dot
 from test_beams import NU, STEEL, UP, E, buckling, static, straight
 
@@ -24,8 +25,9 @@ SAMPLES = [
 ]
 
 
-def saint_venant(rectangles):
-    """A, second moments (2, 2) and J of a union of rectangles, and its shear centre from the centroid.
+def saint_venant(rectangles, points=None):
+    """A, second moments (2, 2) and J of a union of rectangles, its shear centre from the centroid; at points (m, 2), the shear
+    stress (m, 2) of unit torque at the nearest points of quadrature.
 
     Warping ω: ∫ ∇ω·∇v = ∫ (z ∂_y v − y ∂_z v), J = ∫ (y² + z² + y ∂_z ω − z ∂_y ω), e = I⁻¹-weighted moments of ω."""
     lines = [np.unique(rectangles[:, :, i]) for i in range(2)]
@@ -53,7 +55,11 @@ def saint_venant(rectangles):
     moments = np.array([integral(lambda y, z, u, a, b, i=i: u * (y, z)[i], warping) for i in range(2)])
     inertia = np.array([[yy, yz], [yz, zz]])
     ez, ey = np.linalg.solve(inertia, moments) * [1, -1]
-    return A, inertia, J, np.array([ey, ez])
+    if points is None:
+        return A, inertia, J, np.array([ey, ez])
+    places, slope = (np.asarray(each).reshape(2, -1) for each in (basis.global_coordinates(), basis.interpolate(warping).grad))
+    stress = (slope + [zm - places[1], places[0] - ym]) / J
+    return stress[:, cKDTree(places.T).query(points)[1]].T
 
 
 @pytest.mark.parametrize("section", SAMPLES, ids=lambda each: each.kind)

@@ -116,6 +116,24 @@ def test_properties_are_those_of_the_plane_problem(name):
     np.testing.assert_allclose(data.turn.T @ data.shear_centre, centre, atol=0.01 * H)
 
 
+def tee(h=H, b=B, t=T):
+    section = pp.TSection(h, b, t, 1.5 * t, orientation=UP)._shape()
+    return [(*wall.start, *wall.end, wall.thickness) for wall in section.walls], section.rectangles.reshape(-1, 4).tolist()
+
+
+@pytest.mark.parametrize("name", [*SHAPES, "T"])
+def test_stress_of_torsion_is_that_of_the_plane_problem(name):
+    """On the straight sides around the section, also where a wall meets their middle: within 40 % of the largest."""
+    walls, rows = (SHAPES | {"T": tee})[name]()
+    rectangles = np.array(rows).reshape(-1, 2, 2)
+    data = pp.WalledSection(walls, rectangles=rows, orientation=UP).data(NU)
+    points, stress = (data.outline - data.origin) @ data.turn, data.torsion @ data.turn
+    outside = (np.isclose(points, points.min(axis=0)) | np.isclose(points, points.max(axis=0))).any(axis=1)
+    assert outside.sum() >= 8
+    wanted = saint_venant(rectangles, points[outside])
+    np.testing.assert_allclose(stress[outside], wanted, atol=0.4 * np.linalg.norm(stress, axis=1).max())
+
+
 NASTRAN = {  # dimensions, and the area by the figure
     "DBOX": ([80, 36, 30, 2, 2.5, 3, 2, 1.5, 2, 2.5], 80 * 36 - 26.75 * 32.5 - 45.75 * 31.5),
     "HAT1": ([80, 40, 30, 2, 1.5], 80 * 1.5 + 50 * 2 + 30 * 2 + 2 * 36.5 * 2),
