@@ -169,9 +169,9 @@ def _shear(walls: list[Wall]) -> tuple[tuple[float, float], tuple[float, float]]
     return (float(moment[1]), -float(moment[0])), (1 / float(energy[0]), 1 / float(energy[1]))
 
 
-def shear_of_cell(corners: list[tuple[float, float]], thickness: float) -> tuple[float, float]:
-    """Shear areas along y and z of a cell whose walls of one thickness are between its corners."""
-    return _shear(_walls(*((a, b, thickness) for a, b in zip(corners, corners[1:] + corners[:1]))))[1]
+def shear_areas(*walls: tuple[tuple[float, float], tuple[float, float], float]) -> tuple[float, float]:
+    """Along y and z, of walls by both ends of their middle lines and their thickness."""
+    return _shear(_walls(*walls))[1]
 
 
 def _torsion_stress(walls: list[Wall], flows: Array, outline: Array, J: float) -> Array:

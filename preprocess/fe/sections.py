@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import shown
 from preprocess.fe.beam_section import BeamSection, SectionData, filled_between_flanges
-from preprocess.fe.open_sections import AngleSection, ChannelSection, TSection, shear_of_cell
+from preprocess.fe.open_sections import AngleSection, ChannelSection, TSection, shear_areas
 from preprocess.fe.section import Section
 from preprocess.fe.shell_sections import LaminateSection, ShellSection
 from preprocess.fe.truss_section import TrussSection
@@ -174,7 +174,7 @@ class BoxSection(BeamSection):
         along = np.array([[0, 0], [1, 0], [0, 0], [0, 1], [0, 0], [-1, 0], [0, 0], [0, -1]])
         Iy, Iz = (h * b**3 - hi * bi**3) / 12, (b * h**3 - bi * hi**3) / 12
         corners = [(-0.5 * hm, -0.5 * bm), (0.5 * hm, -0.5 * bm), (0.5 * hm, 0.5 * bm), (-0.5 * hm, 0.5 * bm)]
-        along_y, along_z = shear_of_cell(corners, t)
+        along_y, along_z = shear_areas(*((p, q, t) for p, q in zip(corners, corners[1:] + corners[:1])))
         return SectionData(A, Iy, Iz, J, along_y / A, along_z / A, outline, flow * along)
 
 
@@ -184,7 +184,7 @@ class ISection(BeamSection):
     """Doubly symmetric I: ``height`` along y, flanges of ``width`` along z, thicknesses of ``web`` and ``flange`` [m].
 
     height, width, web, flange: of the section.
-    J = Σ b t³/3 of the three plates; the shear areas are those of the web (y) and 5/6 of the flanges (z); warping is free.
+    J = Σ b t³/3 of the three plates; the shear areas are those of the energy of the shear flow; warping is free.
 
     Examples
     --------
@@ -218,7 +218,10 @@ class ISection(BeamSection):
         )  # fmt: skip
         torsion = np.zeros((16, 2))
         torsion[[3, 11], 0], torsion[[7, 15], 1] = (s / J, -s / J), (t / J, -t / J)
-        return SectionData(A, Iy, Iz, J, s * (h - t) / A, 5 / 6 * 2 * b * t / A, outline, torsion)
+        m = 0.5 * (h - t)
+        flanges = [((place, side * z), (place, 0.0), t) for place in (-m, m) for side in (-1, 1)]
+        along_y, along_z = shear_areas(*flanges, ((-m, 0.0), (m, 0.0), s))
+        return SectionData(A, Iy, Iz, J, along_y / A, along_z / A, outline, torsion)
 
 
 @checked_arguments

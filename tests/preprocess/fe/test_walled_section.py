@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from test_beams import NU, UP
-from test_open_sections import saint_venant
+from test_open_sections import check_shear_areas, saint_venant
 
 import preprocess as pp
 from flexmbs.errors import InputError
@@ -105,15 +105,16 @@ SHAPES = {
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_properties_are_those_of_the_plane_problem(name):
-    """A and I exact; J within 5 %, the shear centre within 1 % of the height: walls of a twentieth of it."""
+    """A and I exact; J within 5 %, the shear centre within 1 % of the height, shear areas 11 %: walls of a twentieth of it."""
     walls, rows = SHAPES[name]()
     rectangles = np.array(rows).reshape(-1, 2, 2)
-    A, inertia, J, centre = saint_venant(rectangles)
+    A, inertia, J, centre, energy = saint_venant(rectangles)
     data = pp.WalledSection(walls, rectangles=rows, orientation=UP).data(NU)
     np.testing.assert_allclose(data.A, A, rtol=1e-9)
     np.testing.assert_allclose(data.turn @ inertia @ data.turn.T, np.diag([data.Iz, data.Iy]), atol=1e-9 * data.Iz)
     assert pytest.approx(J, rel=0.05) == data.J
     np.testing.assert_allclose(data.turn.T @ data.shear_centre, centre, atol=0.01 * H)
+    check_shear_areas(data, energy, rtol=0.11)
 
 
 def tee(h=H, b=B, t=T):
@@ -145,7 +146,7 @@ def test_sections_of_nastran_with_cells(name):
     dimensions, area = NASTRAN[name]
     given = shapes.SHAPES[name].make(dimensions)
     rectangles = np.array(given["rectangles"]).reshape(-1, 2, 2)
-    A, _, J, centre = saint_venant(rectangles)
+    A, _, J, centre, _ = saint_venant(rectangles)
     data = pp.WalledSection(given["walls"], rectangles=given["rectangles"], orientation=UP).data(NU)
     assert pytest.approx((area, area), rel=1e-9) == (A, data.A)
     assert pytest.approx(J, rel=0.06) == data.J
