@@ -12,7 +12,7 @@ from flexmbs.flexible_body.parts import FloatArray
 from preprocess.fe.model import FEModel
 from preprocess.reduction.statics import InterfaceStatics
 
-MEND = "attach a PointMass to its nodes, or connect them more stiffly"
+MEND = "attach a PointMass with inertia to its nodes, or connect them more stiffly"
 LIGHT = 1e-15  # of the mass of the part
 RESIDUAL = 1e-6  # also satisfied by matrices printed with seven digits
 
@@ -34,14 +34,31 @@ def rigid_body_modes(statics: InterfaceStatics) -> RigidBodyModes:
     residual = _rigid_residual(fe, R)
     if residual > RESIDUAL:
         raise InputError(f"stiffness: rigid-body modes are not strain-free (|K R|/|K| = {residual:.2g}); give K without supports")
-    Psi = statics.constraint_modes()
-    M = fe.engine.inner(Psi, fe.mass_product(Psi))
     count = 6
     if len(statics.interfaces) > 1:
-        count = rigid_mode_count(statics.interface_stiffness, 0.5 * (M + M.T), _strain_of_rigid_motion(fe, R))
+        count = _strain_free(statics, R, _strain_of_rigid_motion(fe, R))
     if count != 6:
         raise InputError(f"stiffness: {count} rigid-body modes found instead of 6; connect the parts of the mesh")
     return RigidBodyModes(float(count), residual)
+
+
+def _strain_free(statics: InterfaceStatics, R: FloatArray, rigid_quotient: float) -> int:
+    """Number of strain-free motions of the interfaces. Raises InputError for an interface with a motion that moves no mass, so
+    that ω² of others is round-off beside its own: with the mass of the part instead they are not strain-free."""
+    inner, mass = statics.fe.engine.inner, statics.fe.mass_product
+    Psi, inertia = statics.constraint_modes(), np.diag(inner(R, mass(R)))
+    part = np.tile(np.repeat([inertia[:3].mean(), inertia[3:].mean()], 3), len(statics.interfaces))
+    K, M = statics.interface_stiffness, inner(Psi, mass(Psi))
+    M = 0.5 * (M + M.T)
+    try:
+        count = rigid_mode_count(K, M, rigid_quotient)
+    except (ValueError, np.linalg.LinAlgError):  # not finite, not positive definite
+        count = -1
+    if count == 6 or (count > 6 and rigid_mode_count(K, np.diag(part), rigid_quotient) > 6):
+        return count
+    lightest = scipy.linalg.eigh(M / np.sqrt(np.outer(part, part)))[1][:, 0]
+    name = statics.interfaces[int(np.abs(lightest).argmax()) // 6].name
+    raise InputError(f"interfaces.{name}: a motion of it moves no mass; {MEND}")
 
 
 def _strain_of_rigid_motion(fe: FEModel, R: FloatArray) -> float:
@@ -59,13 +76,10 @@ def _rigid_residual(fe: FEModel, R: FloatArray) -> float:
 
 def rigid_mode_count(K: FloatArray, M: FloatArray, rigid_quotient: float) -> int:
     """Number of strain-free modes of the reduced body: ω² below round-off, estimated by ``rigid_quotient`` (ω² of the rigid-body
-    modes) and by the accuracy of the eigenvalues. Raises InputError for motions of interfaces without mass."""
+    modes) and by the accuracy of the eigenvalues. Raises ValueError, LinAlgError for M that is not positive definite."""
     diagonal = np.diag(M)
-    try:
-        scale = np.where(diagonal > 0, diagonal, np.nan) ** -0.5
-        omega2 = scipy.linalg.eigh(scale[:, None] * K * scale, scale[:, None] * M * scale, eigvals_only=True)
-    except (ValueError, np.linalg.LinAlgError):  # not finite, not positive definite
-        raise InputError(f"interfaces: a motion of one moves no mass; {MEND}") from None
+    scale = np.where(diagonal > 0, diagonal, np.nan) ** -0.5
+    omega2 = scipy.linalg.eigh(scale[:, None] * K * scale, scale[:, None] * M * scale, eigvals_only=True)
     return int(np.sum(np.abs(omega2) <= 100 * rigid_quotient + 1e-12 * omega2[-1]))
 
 

@@ -20,17 +20,15 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg
 
 from flexmbs.flexible_body.parts import FloatArray
 from preprocess.reduction.free_reduction import supported
-from preprocess.reduction.independent import orthonormal
+from preprocess.reduction.independent import DEPENDENT, orthonormal
 from preprocess.reduction.statics import InterfaceStatics
 
 FREE = "free"
 LOADS = ("force x", "force y", "force z", "moment x", "moment y", "moment z")
 _BEYOND, _MORE = 1.5, 4  # Ritz vectors improved: up to a multiple of the band, and this many more
-_CORRECTION = 1e-9  # norm relative to a unit vector below which a correction is round-off
 
 
 class FrequencyErrors(NamedTuple):
@@ -135,14 +133,15 @@ def _improved(statics: InterfaceStatics, W: FloatArray, lam: FloatArray, m: int,
     for _ in range(2):
         D = D - W @ engine.inner(MW, D)
     size = np.sqrt(np.maximum(engine.squares(D, mass(D)), 0.0))
-    D = D[:, size > _CORRECTION]
+    D = D[:, size > DEPENDENT]
     if not D.shape[1]:
         return lam[:m]
-    D = orthonormal(D, statics.fe, size[size > _CORRECTION])[1]
+    D = orthonormal(D, statics.fe, size[size > DEPENDENT])[1]
     KD = statics.fe.stiffness_product(D)
     coupling = engine.inner(W, KD)
     K = np.block([[np.diag(lam), coupling], [coupling.T, engine.inner(D, KD)]])
-    return np.asarray(scipy.linalg.eigvalsh(0.5 * (K + K.T))[:m])
+    found = supported(0.5 * (K + K.T), np.zeros((6, len(K))))[0][:m]
+    return np.maximum(found, np.finfo(float).eps * lam[:m])  # those that are round-off are reported
 
 
 def _static_shapes(statics: InterfaceStatics, held: int | None) -> FloatArray:
