@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
+from preprocess.inputs.arguments import node_indices
 from preprocess.mesh.checks import oriented
 from preprocess.mesh.faces import surface_triangles
 
@@ -20,7 +21,7 @@ Indices = NDArray[np.int64]
 def basis_nodes(basis: skfem.Basis) -> Indices:
     """Degrees of freedom (N, 3) of the displacements x, y, z at each node: vertices first, then edges, faces and interiors.
 
-    Raises InputError unless the basis is that of an ``ElementVector`` of a Lagrange element in space.
+    Raises InputError unless the basis is that of an ``ElementVector`` of a Lagrange element in space, its boundaries of facets.
     """
     import skfem
 
@@ -38,6 +39,8 @@ def basis_nodes(basis: skfem.Basis) -> Indices:
     places = basis.doflocs.T[triples]
     if not (places == places[:, :1]).all() or len(triples) * 3 != basis.N:
         raise InputError(f"basis: {type(basis.elem.elem).__name__} has degrees of freedom that are no displacements of a node")
+    for name, facets in (basis.mesh.boundaries or {}).items():
+        node_indices(facets, f"scikit-fem: boundary {name!r}", basis.mesh.facets.shape[1], "facet")
     return np.asarray(triples, dtype=np.int64)
 
 

@@ -105,12 +105,12 @@ def vector(value: Any, what: str) -> FloatArray:
     return array
 
 
-def node_indices(value: Any, what: str, count: int) -> IntArray:
-    """Indices 0 … count − 1, (n,). Raises InputError."""
+def node_indices(value: Any, what: str, count: int, kind: str = "node") -> IntArray:
+    """Indices 0 … count − 1, (n,), of nodes or another ``kind``. Raises InputError."""
     array = floats(value, what).ravel()
     bad = np.flatnonzero((array != np.floor(array)) | (array < 0) | (array >= count))
     if bad.size:
-        raise InputError(f"{what}: {array[bad[0]]:g} is not a node index; indices range from 0 to {count - 1}")
+        raise InputError(f"{what}: {array[bad[0]]:g} is not the index of a {kind}; indices range from 0 to {count - 1}")
     return array.astype(np.int64)
 
 

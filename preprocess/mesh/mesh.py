@@ -102,6 +102,12 @@ class Mesh:
         if not blocks:
             raise InputError(f"{source}: elements: none given; give connectivities by element type")
         regions = {name: integers(ids, f"{source}: set {name!r}") for name, ids in (element_sets or {}).items()}
+        for name, ids in regions.items():
+            wrong = ids[(ids < 1) | (ids >= first)]
+            if wrong.size:
+                raise InputError(
+                    f"{source}: set {name!r}: {wrong.flat[0]} is not the number of an element; they are 1 to {first - 1}"
+                )
         mesh = cls(positions, np.arange(len(positions)), blocks, sets, regions, source, separate=flag(separate, "separate"))
         mesh.check()
         return mesh

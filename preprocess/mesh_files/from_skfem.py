@@ -6,6 +6,7 @@ import numpy as np
 
 from flexmbs.errors import InputError
 from preprocess.elements import ELEMENTS
+from preprocess.inputs.arguments import node_indices
 from preprocess.mesh.checks import oriented
 from preprocess.mesh.mesh import Mesh
 from preprocess.mesh_files.raw_mesh import SOLIDS
@@ -41,10 +42,14 @@ def from_skfem(mesh: "skfem.Mesh", *, unit: str = "m") -> Mesh:
     if not isinstance(unit, str) or unit not in UNITS:
         raise InputError(f"unit: {unit!r:.60} is unknown; give one of {', '.join(UNITS)}")
     nodes, table = mesh.p.T * UNITS[unit], to_meshio(mesh, encode_cell_data=False).cells[0].data
+    facets = {
+        name: node_indices(rows, f"scikit-fem: boundary {name!r}", mesh.facets.shape[1], "facet")
+        for name, rows in (mesh.boundaries or {}).items()
+    }
     return Mesh.from_arrays(
         nodes,
         {SOLIDS[kind]: oriented(SOLIDS[kind], nodes, np.asarray(table, dtype=np.int64))},  # scikit-fem takes either order
-        node_sets={name: mesh.dofs.get_facet_dofs(facets).flatten() for name, facets in (mesh.boundaries or {}).items()},
+        node_sets={name: mesh.dofs.get_facet_dofs(rows).flatten() for name, rows in facets.items()},
         element_sets={name: 1 + np.asarray(cells) for name, cells in (mesh.subdomains or {}).items()},
         source="scikit-fem",
     )

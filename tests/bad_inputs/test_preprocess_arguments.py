@@ -68,7 +68,7 @@ CALLS: dict[str, tuple[Call, str]] = {
     "motion": (lambda fe: MESH.moved(lambda x: x[:2]), r"moved nodes: have shape \(2, 3\); the mesh has \(20, 3\)"),
     "complex K": (lambda fe: matrices(fe, K=1j * fe.K), "matrices: K is complex; export it without damping"),
     "list of sets": (lambda fe: matrices(fe, node_sets=[1]), "matrices: node_sets: must be node indices by name, not"),
-    "triangles": (lambda fe: matrices(fe, triangles=[[0, 1, 99]]), "matrices: triangles: 99 is not a node index; indices"),
+    "triangles": (lambda fe: matrices(fe, triangles=[[0, 1, 99]]), "matrices: triangles: 99 is not the index of a node; indices"),
     "numbers": (lambda fe: matrices(fe, node_ids=np.zeros(20)), "matrices: node_ids: some occur twice; number"),
     "frames": (lambda fe: pp.read_body("part.fem", frames=["tip"]), "frames: must be node numbers by name"),
     "frame": (lambda fe: pp.read_body("part.fem", frames={"tip": "b"}), "frames.tip: must be an integer, not 'b'"),
