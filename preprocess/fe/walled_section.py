@@ -68,6 +68,8 @@ class WalledSection(OpenSection):
         along = rows[:, 2:4] - rows[:, :2]
         if not np.linalg.norm(along, axis=1).min() > SAME * np.ptp(rows[:, :4]):
             return "walls: one has no length; remove it"
+        if self.rectangles is not None and not _same_place(rows, floats(self.rectangles, "section: rectangles")):
+            return "rectangles: are far from the walls or of another area; give the same origin and unit for both"
         if np.abs(np.linalg.matrix_rank(np.vstack([along, rows[:, :2] - rows[0, :2]]), tol=SAME * np.ptp(rows[:, :4]))) < 2:
             return "walls: they are in one line; use RectangularSection"
         ends, nodes = self._joints()
@@ -96,6 +98,19 @@ class WalledSection(OpenSection):
         walls = [Wall(nodes[a], nodes[b], float(thickness)) for (a, b), thickness in zip(ends, t)]
         areas = None if self.rectangles is None else np.asarray(self.rectangles, dtype=float).reshape(-1, 2, 2)
         return Shape(areas, walls, outline[::-1])
+
+
+def _same_place(walls: Array, rectangles: Array) -> bool:
+    """Whether the areas and centroids of walls (n, 5) and rectangles (r, 4) are near each other, for walls of any thickness."""
+    own, given = (
+        np.linalg.norm(walls[:, 2:4] - walls[:, :2], axis=1) * walls[:, 4],
+        np.prod(rectangles[:, 2:] - rectangles[:, :2], axis=1),
+    )
+    apart = own @ (walls[:, :2] + walls[:, 2:4]) / (2 * own.sum()) - given @ (rectangles[:, :2] + rectangles[:, 2:]) / (
+        2 * given.sum()
+    )
+    near = np.linalg.norm(apart) < walls[:, 4].max() + 0.1 * np.ptp(walls[:, :4])
+    return bool(near and 0.3 < given.sum() / own.sum() < 3.0)
 
 
 def _meet(first: Array, second: Array) -> bool:

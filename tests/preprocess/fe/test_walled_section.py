@@ -270,3 +270,13 @@ def test_walls_that_do_not_fit_are_named(t):
     walls, rows = unequal_box(t=t)
     with pytest.raises(InputError, match="the walls do not fit into the section"):
         pp.WalledSection(walls, rectangles=rows, orientation=UP)
+
+
+def test_rectangles_elsewhere_are_named():
+    """Shifted, or in millimetres: the shear centre was as far from its place as they are."""
+    walls, rows = hat()
+    for other in (np.array(rows) + 0.05, 1000 * np.array(rows)):
+        with pytest.raises(
+            InputError, match="rectangles: are far from the walls or of another area; give the same origin and unit"
+        ):
+            pp.WalledSection(walls, rectangles=other.tolist(), orientation=UP)
