@@ -118,7 +118,7 @@ class Shells(Structure):
         least = np.full(self.freedoms.nodes, np.inf)
         np.minimum.at(least, self.connectivity, np.einsum("eac,eac->ea", mean, own))
         found = self._with_inner(self._given(np.where((least[self.connectivity] > SMOOTH)[..., None], mean, own)))
-        return np.asarray(found / np.linalg.norm(found, axis=2)[..., None])
+        return np.asarray(found / np.maximum(np.linalg.norm(found, axis=2), 1e-300)[..., None])
 
     def _given(self, found: Array) -> Array:
         """Directors (ne, nn, 3) with those that the section gives. Raises InputError for one far from the element's own."""
@@ -149,7 +149,7 @@ class Shells(Structure):
         return np.stack(found, axis=1)
 
     def _kinematics(self, r: float, s: float, z: Array | None = None) -> Kinematics:
-        """At heights z_a (ne, nn + inner), by default on the surface of the nodes."""
+        """At heights z_a (ne, nn + inner), by default on the surface of the nodes. Raises InputError for a folded element."""
         N, dN = self._scheme.functions(r, s)
         n_e, nn, all_ = len(self.ids), self.x.shape[1], len(N)
         z = np.zeros((n_e, all_)) if z is None else z
@@ -157,6 +157,10 @@ class Shells(Structure):
         g = np.empty((n_e, 3, 3))
         g[:, :2] = np.einsum("ia,eac->eic", dN[:, :nn], (self.x + (z[..., None] * self.directors)[:, :nn]))
         g[:, 2] = np.einsum("a,ea,eac->ec", N[:nn], half[:, :nn], self.directors[:, :nn])
+        folded = ~(np.linalg.det(g) > 0)
+        if folded.any():
+            why = "its surface is folded, or curved more than its thickness and offset allow"
+            raise InputError(f"{self.kind} element {self.ids[folded][0]}: {why}; remesh there")
         du, turn = np.zeros((n_e, 3, 3, all_, 6)), np.zeros((n_e, 3, 3, all_, 6))
         lever = -skew(self.directors).transpose(0, 2, 1, 3)  # (ne, component, node, θ): θ × n
         for i in range(2):
@@ -305,6 +309,11 @@ class Shells(Structure):
             for layer in self._layers:
                 z = self._at(layer.zeta)
                 B, axes, det = self._strain(r, s, z)
+                if not det.min() > 0:
+                    number = self.ids[det.argmin()]
+                    raise InputError(
+                        f"{self.kind} element {number}: its surface folds, or its thickness exceeds a radius; remesh there"
+                    )
                 B = np.concatenate([B, self._modes(r, s, z)], axis=2)
                 DB = self._moduli(axes, layer) * (det * weight * layer.weight)[:, None, None]
                 part = np.swapaxes(B, 1, 2) @ DB @ B

@@ -19,6 +19,7 @@ Tables = Mapping[str, Indices]
 
 LARGEST_COORDINATE = 1e9  # m
 SHOWN = 5
+CORNERS = {"tri3": 3, "tri6": 3, "quad4": 4, "quad8": 4}  # of shells
 COUNTED_PARTS = 50  # above, the rigid-body modes are not counted
 
 
@@ -73,6 +74,41 @@ def short_elements(nodes: Array, connectivity: Tables, ids: Tables) -> list[str]
     if not found:
         return []
     return [f"{len(found)} element(s) have two nodes at one place: element {', '.join(found[:SHOWN])}; remove them"]
+
+
+def folded_elements(nodes: Array, connectivity: Tables, ids: Tables) -> list[str]:
+    """Shells that have no area or turn over at a corner, and beams that run back from their middle node."""
+    found = []
+    for name, table in connectivity.items():
+        if name not in CORNERS and name != "line3":
+            continue
+        x = nodes[table]
+        forward = _forward_at_ends(x) if name == "line3" else _area_at_corners(x, CORNERS[name])
+        size = np.linalg.norm(np.ptp(x, axis=1), axis=1)
+        found += [f"{number} ({name})" for number in ids[name][~(forward > 1e-9 * size**2)]]
+    if not found:
+        return []
+    shown = ", ".join(found[:SHOWN])
+    why = "a corner of 180° or more, or a middle node in the outer quarter of its side"
+    return [f"{len(found)} element(s) of shells or beams are folded, by {why}: element {shown}; remesh there"]
+
+
+def _forward_at_ends(x: Array) -> Array:
+    """Smallest product (ne,) of the chord and the tangents at both ends of lines x (ne, 3, 3): ends, middle."""
+    chord, bend = x[:, 1] - x[:, 0], 2 * x[:, 2] - x[:, 0] - x[:, 1]
+    return np.asarray(np.einsum("ec,ec->e", chord, chord) - 2 * np.abs(np.einsum("ec,ec->e", chord, bend)))
+
+
+def _area_at_corners(x: Array, corners: int) -> Array:
+    """Smallest product (ne,) of the normal and the cross product of the tangents at the corners, −3 x_a + 4 x_m − x_b with a
+    middle node."""
+    a = x[:, :corners]
+    b = np.roll(a, -1, axis=1)
+    m = x[:, corners:] if x.shape[1] > corners else 0.5 * (a + b)
+    normal = np.cross(a[:, 2] - a[:, 0], a[:, -1] - a[:, 1])
+    normal = normal / np.maximum(np.linalg.norm(normal, axis=1), 1e-300)[:, None]
+    areas = np.cross(4 * m - 3 * a - b, np.roll(4 * m - 3 * b - a, 1, axis=1))
+    return np.asarray(np.einsum("eac,ec->ea", areas, normal).min(axis=1))
 
 
 def nonmatching_faces(faces: Faces, ids: Tables) -> list[str]:

@@ -199,7 +199,8 @@ class Mesh:
         ids = {name: block.ids for name, block in self.blocks.items()}
         self._reject(checks.bad_positions(self.nodes, self.node_ids) + checks.missing_nodes(len(self.nodes), connectivity, ids))
         pairs, tolerance = checks.coincident_nodes(self.nodes)
-        self._reject(checks.short_elements(self.nodes, {name: connectivity[name] for name in self.structural}, ids))
+        structural = {name: connectivity[name] for name in self.structural}
+        self._reject(checks.short_elements(self.nodes, structural, ids) or checks.folded_elements(self.nodes, structural, ids))
         if self.solids:
             self._check_solids(len(pairs))
         if len(pairs):

@@ -16,6 +16,7 @@ import scipy.sparse.linalg as sla
 import preprocess as pp
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.free_body import central_inertia
+from preprocess.fe.shell_schemes import SCHEMES
 
 KINDS = ("quad4", "tri3", "quad8", "tri6")
 STEEL = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
@@ -525,3 +526,40 @@ def test_shells_beside_solids_are_one_plate():
 def test_bad_shells_are_named(make, message):
     with pytest.raises(InputError, match=message):
         make()
+
+
+@pytest.mark.parametrize("kind", SCHEMES)
+def test_folded_shells_are_named(kind: str) -> None:
+    """Random flat shapes: the mass is that of the area, or it is refused; a concave quadrilateral had 0.89 of its mass."""
+    scheme, random = SCHEMES[kind], np.random.default_rng(len(kind))
+    side = np.linalg.norm(scheme.nodes[1] - scheme.nodes[0])
+    refused = 0
+    for _ in range(60):
+        x = scheme.nodes + 0.6 * side * random.uniform() * random.uniform(-1, 1, scheme.nodes.shape)
+
+        def slope(point, x=x):
+            return np.linalg.det(scheme.functions(*point)[1][:, : len(x)] @ x)
+
+        try:
+            mesh = pp.Mesh.from_arrays(np.column_stack([x, np.zeros(len(x))]), {kind: [list(range(len(x)))]})
+            fe = pp.assemble(mesh, STEEL, sections=pp.ShellSection(0.01))
+        except InputError:
+            refused += 1
+            continue
+        slopes = np.array([slope(each) for each in scheme.points])
+        assert (slopes > 0).all() or (slopes < 0).all()
+        assert fe.mass == pytest.approx(STEEL.rho * 0.01 * abs(slopes @ scheme.weights), rel=1e-9)
+    assert refused < 60
+    assert refused > 0 or kind == "tri3"
+
+
+def test_beams_that_run_back_are_named() -> None:
+    """Three nodes whose middle one is beyond the middle half; the mass was twice that of a line."""
+    section = pp.CircularSection(0.01)
+    for place in (0.8, 1.5, -0.1):
+        with pytest.raises(
+            InputError, match=r"a middle node in the outer quarter of its side: element 1 \(line3\); remesh there"
+        ):
+            pp.Mesh.from_arrays([(0, 0, 0), (1, 0, 0), (place, 0, 0)], {"line3": [(0, 1, 2)]})
+    mesh = pp.Mesh.from_arrays([(0, 0, 0), (1, 0, 0), (0.6, 0.3, 0)], {"line3": [(0, 1, 2)]})
+    assert pp.assemble(mesh, STEEL, sections=section).mass > STEEL.rho * np.pi * 0.005**2
