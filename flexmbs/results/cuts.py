@@ -16,7 +16,7 @@ import numpy as np
 from flexmbs.flexible_body.parts import FloatArray, IntArray
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.flexible_body.welds import welds
-from flexmbs.results.telling import telling_outputs
+from flexmbs.results.telling import evenly, telling_outputs
 from flexmbs.system.check import FAIL, PASS, Check, graded
 from flexmbs.system.sizes import model_size
 
@@ -37,7 +37,7 @@ def cuts(solution: SolutionData, name: str) -> Check | None:
     if shape is None or shape.linear:
         return None
     data = solution.compiled.pieces[name].data
-    pick, times = _some(len(shape.surface.nodes), MOST_NODES), telling_outputs(_moved(shape, len(solution.t)), MOST_TIMES)
+    pick, times = evenly(len(shape.surface.nodes), MOST_NODES), telling_outputs(_moved(shape, len(solution.t)), MOST_TIMES)
     size = float(np.linalg.norm(shape.displacement(pick, times), axis=2).max(initial=0.0))
     if not size > SMALL * model_size(solution.compiled):
         return Check(f"Cuts of {name}", PASS, "its displacements are negligible")
@@ -89,14 +89,9 @@ def _apart(
 
 def _moved(shape: Deformation, outputs: int) -> FloatArray:
     """Largest displacement (1, nt) of a few nodes [m]."""
-    few = _some(len(shape.surface.nodes), FEW_NODES)
+    few = evenly(len(shape.surface.nodes), FEW_NODES)
     parts = np.array_split(np.arange(outputs), -(-outputs // BLOCK))
     return np.concatenate([np.linalg.norm(shape.displacement(few, part), axis=2).max(axis=1) for part in parts])[None]
-
-
-def _some(count: int, most: int) -> IntArray:
-    """Numbers below ``count``, evenly."""
-    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64))
 
 
 def _beyond_frame(piece: FlexibleBodyData, cut: str, q: FloatArray, rows: IntArray) -> FloatArray:

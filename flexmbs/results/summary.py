@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flexmbs.algebra.so3 import euler_parameters
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work, start_from
-from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.forces.force import BetweenFrames
 from flexmbs.model.relations.relation import FunctionRows, Relation
 from flexmbs.results.between_outputs import rotation_vectors
-from flexmbs.results.bodies import data_of, flexible_bodies
+from flexmbs.results.bodies import flexible_bodies
 from flexmbs.results.cuts import cuts
 from flexmbs.results.drive_jumps import disturbed, jump_check
 from flexmbs.results.impact_steps import between_impacts
+from flexmbs.results.linear_range import linear_range
 from flexmbs.results.stress_summary import most_used, stress_numbers, stressed_bodies, worst_ply
 from flexmbs.results.telling import telling_outputs
-from flexmbs.results.views import FloatArray
 from flexmbs.system.check import FAIL, PASS, WARN, Check, graded, verdict
 from flexmbs.system.sizes import displacement_sizes, extent, gaps_in_metres, model_size
 
@@ -42,10 +41,6 @@ VELOCITY_DRIFT = (1e-3, 1e-1)  # of the largest velocity
 HALF_TURN = np.pi
 LARGE_TURN = 0.95 * HALF_TURN  # between the frames of a bushing
 REJECTED = 0.5  # fraction of the attempted steps
-DEFLECTION = 0.08  # of the body's size: beyond it linear elasticity in the body frame is doubtful
-ROTATION = 0.2  # rad
-MOST_NODES, MOST_TIMES = 400, 200  # of deflections
-FEW_NODES, BLOCK = 20, 5000  # nodes by which those times are found, so many at once
 
 
 def checks(solution: SolutionData) -> list[Check]:
@@ -59,7 +54,7 @@ def checks(solution: SolutionData) -> list[Check]:
             Check("Unseen contacts", FAIL, f"{unseen} closed and opened within one step, without contact force: see the notes")
         )
     found += [check for name in solution.compiled.model.forces if (check := _rotation_between(solution, name))]
-    found += [check for name in flexible_bodies(solution) if (check := _deflection(solution, name))]
+    found += [check for name in flexible_bodies(solution) if (check := linear_range(solution, name))]
     found += [check for name in flexible_bodies(solution) if (check := cuts(solution, name))]
     limits = (limit(solution, name) for name in stressed_bodies(solution) for limit in (_yielding, _failing))
     return found + [check for check in limits if check]
@@ -200,61 +195,6 @@ def _steps(solution: SolutionData) -> Check:
     return Check("Steps", PASS if share <= REJECTED else WARN, f"{steps} steps, {rejected} rejected ({100 * share:.0f} %)")
 
 
-class _Deflected(NamedTuple):
-    """Largest elastic displacement over the size of a body or piece and rotation of its frames [rad], with what they are by their
-    limits at the worst output, that output, and the displacement [m]."""
-
-    displacement: float
-    rotation: float
-    share: float
-    output: int
-    metres: float
-
-
-def _deflection(solution: SolutionData, name: str) -> Check | None:
-    """Largest elastic displacement over the body's size, largest elastic rotation of a frame, with the time; of a divided body
-    those of the piece that is the nearest to its limits."""
-    pieces = [
-        _deflected(solution, piece, data)
-        for piece, data in zip(solution.compiled.pieces_of(name), data_of(solution, name))
-        if data.nf
-    ]
-    if not pieces:
-        return None
-    k, worst = max(enumerate(pieces, 1), key=lambda each: each[1].share)
-    where = f"piece {k}: " if len(pieces) > 1 else ""
-    text = f"{where}{1e3 * worst.metres:.3g} mm ({100 * worst.displacement:.2g} % of its size), {worst.rotation:.2g} rad"
-    if worst.share <= 1.0:
-        return Check(f"Deflection of {name}", PASS, text)
-    text += f"; beyond the linear range at t = {solution.t[worst.output]:.4g} s"
-    if len(pieces) > 1:
-        number = max(len(pieces) + 1, int(np.ceil(len(pieces) * worst.share)))
-        return Check(f"Deflection of {name}", WARN, text, f"divide it into {number} pieces instead of {len(pieces)}")
-    number = _pieces(worst.displacement, worst.rotation)
-    return Check(f"Deflection of {name}", WARN, text, f"divide it into {number} pieces along its length, with pp.divide")
-
-
-def _deflected(solution: SolutionData, name: str, data: FlexibleBodyData) -> _Deflected:
-    elastic = solution.elastic(name)
-    rotation = [np.linalg.norm(elastic @ frame.psi.T, axis=1) for frame in data.frames.values()]
-    everywhen = np.max(rotation, axis=0) if rotation else np.zeros(len(elastic))
-    blocks = np.array_split(elastic, max(1, -(-len(elastic) // BLOCK)))
-    rough = np.concatenate([_displacements(data, part, FEW_NODES)[1] for part in blocks])
-    pick = telling_outputs(np.stack([everywhen, rough]), MOST_TIMES)
-    size, displacement = _displacements(data, elastic[pick], MOST_NODES)
-    turned = everywhen[pick]
-    shares = np.maximum(displacement / (DEFLECTION * size), turned / ROTATION)
-    k = int(np.argmax(shares))
-    largest = float(displacement.max())
-    return _Deflected(largest / size, float(turned.max()), float(shares[k]), int(pick[k]), largest)
-
-
-def _pieces(displacement: float, rotation: float) -> int:
-    """Number of bodies of equal length within the linear range: of a cantilever with a load at its end, whose curvature is
-    largest at the clamp, the first of n deflects by 1.5/n of the whole, relative to its own length, and turns by 2/n."""
-    return max(2, int(np.ceil(max(1.5 * displacement / DEFLECTION, 2.0 * rotation / ROTATION))))
-
-
 def _yielding(solution: SolutionData, name: str) -> Check | None:
     """Largest von Mises stress over the yield stress, if known."""
     view = solution.body(name).stress.glance
@@ -269,20 +209,6 @@ def _failing(solution: SolutionData, name: str) -> Check | None:
         return None
     failed = bool(view.plies.envelope.tsai_wu.max() > 1.0)
     return Check(f"Plies of {name}", WARN if failed else PASS, worst_ply(view))
-
-
-def _displacements(data: FlexibleBodyData, elastic: FloatArray, most: int) -> tuple[float, FloatArray]:
-    """Size of the body, and its largest elastic displacement at each time, on a sample of at most so many nodes."""
-    if data.surface is not None:
-        nodes, phi = data.surface.nodes, data.surface.phi
-        pick = np.unique(np.linspace(0, len(nodes) - 1, min(len(nodes), most)).astype(int))
-        nodes, phi = nodes[pick], phi[pick]
-    else:
-        nodes = np.array([np.zeros(3), *(frame.x for frame in data.frames.values())])
-        phi = np.array([np.zeros((3, data.nf)), *(frame.phi for frame in data.frames.values())])
-    size = float(np.linalg.norm(np.ptp(nodes, axis=0))) or 1.0
-    u = np.einsum("nak,tk->tna", phi, elastic)
-    return size, np.linalg.norm(u, axis=2).max(axis=1)
 
 
 def summary(solution: SolutionData) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Outputs of a long run that tell its largest values: a quantity that costs much is evaluated at these."""
+"""Outputs of a long run that tell its largest values, and places of a body: quantities that cost much are evaluated at these."""
 
 import numpy as np
 
@@ -13,6 +13,11 @@ def telling_outputs(scores: FloatArray, most: int) -> IntArray:
         return np.arange(nt)
     peaks = [_peaks(score)[: most // 2 // k] for score in scores]
     return np.unique(np.concatenate([*peaks, np.linspace(0, nt - 1, most - most // 2).astype(np.int64)]))
+
+
+def evenly(count: int, most: int) -> IntArray:
+    """At most so many numbers below ``count``, equally spaced."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64))
 
 
 def _peaks(score: FloatArray) -> IntArray:

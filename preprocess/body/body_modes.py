@@ -18,6 +18,7 @@ from preprocess.reduction.statics import InterfaceStatics
 LIGHT = 2e-8  # share of the mass of a shape that no rigid-body motion has: with 1e-8 the data of a body are refused
 LOST = 1e-3  # share of the compliance under an interface load that may be left out with such shapes
 STILL = 1e-9  # of the motion of an interface or of the body that is none
+MENDS = ('give reference = "mean axes"', "give another interface as reference")  # of a whole part, of a divided one
 ROUND_OFF = 1e-15  # of the stiffness that the terms of φᵀKφ have
 
 
@@ -44,9 +45,10 @@ class Carried(NamedTuple):
     elastic: ElasticShapes
 
 
-def carried(rule: Reference, statics: InterfaceStatics, elastic: ElasticShapes, *, floating: bool) -> Carried:
-    """The reference condition and the shapes; where some of these move the body frame and hardly any mass, mean axes if it is
-    ``floating``, else without the last ones, of the highest normal modes: the most important shapes are first.
+def carried(rule: Reference, statics: InterfaceStatics, elastic: ElasticShapes, *, piece: int) -> Carried:
+    """The reference condition and the shapes; where some of these move the body frame and hardly any mass, mean axes of a
+    ``piece`` of a divided part beyond the first, else without the last ones, of the highest normal modes: the most important
+    shapes are first.
 
     Seen from the frame they are rigid-body motions: the mass matrix of the body in its modes, 1 + cᵀc with c of `body_modes`, is
     singular to round-off.  Raises InputError where interface loads deform the body in those that are left out.
@@ -56,10 +58,10 @@ def carried(rule: Reference, statics: InterfaceStatics, elastic: ElasticShapes, 
     c = np.asarray(np.linalg.solve(inner(C.T, statics.rigid_modes), inner(C.T, elastic.shapes)), dtype=float)
     if not _light(c):
         return Carried(rule, elastic)
-    if floating:
+    if piece > 1:
         return Carried(MeanAxes(), elastic)
     count = next(n for n in range(c.shape[1] - 1, -1, -1) if not _light(c[:, :n]))
-    _require_compliance(statics, elastic.shapes, c, count)
+    _require_compliance(statics, elastic.shapes, c, count, MENDS[piece > 0])
     dropped = f"{c.shape[1] - count} last ones, that move the body frame with hardly any mass"
     return Carried(rule, ElasticShapes(elastic.shapes[:, :count], (*elastic.dropped, dropped)))
 
@@ -69,7 +71,7 @@ def _light(c: FloatArray) -> bool:
     return bool(LIGHT * (1.0 + np.linalg.norm(c, 2) ** 2) > 1.0) if c.size else False
 
 
-def _require_compliance(statics: InterfaceStatics, shapes: FloatArray, c: FloatArray, count: int) -> None:
+def _require_compliance(statics: InterfaceStatics, shapes: FloatArray, c: FloatArray, count: int, mend: str) -> None:
     """Raise `InputError` where loads deform the body, held at its frame, less in the first ``count`` elastic shapes than in all:
     B K⁻¹ Bᵀ, B the motion of the interfaces seen from the frame and, of inertia, c."""
     elastic, follow = statics.interface_motion(shapes), statics.interface_motion(statics.rigid_modes) @ c
@@ -85,8 +87,8 @@ def _require_compliance(statics: InterfaceStatics, shapes: FloatArray, c: FloatA
     if lost[worst] > LOST:
         raise InputError(
             "reference: the body frame moves against the body with hardly any mass, as at one node of shells or behind soft"
-            f" springs; without this motion {lost[worst]:.2g} of the compliance under {names[worst]} is missing; give"
-            ' reference = "mean axes", fewer modes, or the interface more nodes, as by a spider'
+            f" springs; without this motion {lost[worst]:.2g} of the compliance under {names[worst]} is missing; {mend},"
+            " fewer modes, or the interface more nodes, as by a spider"
         )
 
 

@@ -127,8 +127,7 @@ class Piece(NamedTuple):
 
 
 class How(NamedTuple):
-    """The options of `reduce`, and of pieces their ``cuts``, and whether the body frame is ``floating``: mean axes where hardly
-    any mass follows the reference."""
+    """The options of `reduce`, and of a piece of a divided part its ``cuts`` and its ``number`` from 1 on; 0: a whole part."""
 
     method: Reduction | None
     band: float | None
@@ -143,7 +142,7 @@ class How(NamedTuple):
     inertia_loads: bool
     keep: str | os.PathLike[str] | None = None
     cuts: Sequence[str] = ()
-    floating: bool = False
+    number: int = 0
 
 
 def body_of(fe: FEModel, bound: Sequence[BoundInterface], how: How, steps: Steps, piece: Piece | None = None) -> FlexibleBodyData:
@@ -162,7 +161,7 @@ def body_of(fe: FEModel, bound: Sequence[BoundInterface], how: How, steps: Steps
         basis = dataclasses.replace(basis, shapes={"inertia-load modes": statics.response(loads), **basis.shapes})
     basis = _with_cuts(basis, statics, patterns, () if chosen.exact_statics else how.cuts)
     steps("reference condition", 0.8)
-    rule, elastic = carried(rule, statics, elastic_shapes(statics, basis.shapes), floating=how.floating)
+    rule, elastic = carried(rule, statics, elastic_shapes(statics, basis.shapes), piece=how.number)
     check_interface_masses(statics, elastic.shapes)
     modal = _modal_body(statics, elastic, rule, how.prestress)
     steps("shape integrals", 0.95)

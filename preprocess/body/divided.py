@@ -105,7 +105,7 @@ def reduce_divided(
     every = {
         "damping": own_damping, "stiffening": stiffening, "stress": stress, "estimate": estimate, "inertia_loads": inertia_loads,
     }  # fmt: skip
-    own = [{"reference": each.reference, "name": f"{title}, piece {k}", "floating": k > 1} for k, each in enumerate(plan, 1)]
+    own = [{"reference": each.reference, "name": f"{title}, piece {k}", "number": k} for k, each in enumerate(plan, 1)]
     hows = [
         How(method, None, None, prestress=None, cuts=_cuts_of(each.fe), **every, **its)  # type: ignore[arg-type]
         for each, its in zip(plan, own)

@@ -17,8 +17,7 @@ from flexmbs.errors import InputError
 from flexmbs.flexible_body.parts import Surface
 from flexmbs.flexible_body.stress import StressModes, von_mises
 from flexmbs.report.tables import write_tables
-from flexmbs.results import stress
-from flexmbs.results import summary as summaries
+from flexmbs.results import linear_range, stress
 from flexmbs.results.body_loads import body_loads, frame_wrenches
 from flexmbs.results.hot_spots import HotSpots
 from flexmbs.results.stress import StressView
@@ -212,7 +211,7 @@ def test_short_pulses_of_long_runs_are_not_missed(monkeypatch: pytest.MonkeyPatc
     solution = fm.simulate(model, t_end=0.3, step=1e-4)
     monkeypatch.setattr(stress, "MOST_TIMES", 40)
     monkeypatch.setattr(stress, "MOST_VALUES", 0)
-    monkeypatch.setattr(summaries, "MOST_TIMES", 10)
+    monkeypatch.setattr(linear_range, "MOST_TIMES", 10)
     fresh = replace(solution)
     view, shape = fresh.body("beam").stress, fresh.shape("beam")
     glance, largest = view.glance.envelope.von_mises, view.envelope.von_mises

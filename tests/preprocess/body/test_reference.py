@@ -15,6 +15,7 @@ from flexmbs.flexible_body.parts import FloatArray
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.body import body_modes
 from preprocess.body.build import reduce as full_reduce
+from preprocess.body.divided import reduce_divided
 from preprocess.body.reference import REFERENCES as RULES
 from preprocess.body.reference import Chord, Reference, reference_of
 from preprocess.fe.assembly import assemble
@@ -22,6 +23,7 @@ from preprocess.fe.interfaces import Averaged, Rigid, bind_interfaces
 from preprocess.fe.material import Isotropic
 from preprocess.fe.model import FEModel
 from preprocess.fe.shell_sections import ShellSection
+from preprocess.mesh.divide import divide
 from preprocess.mesh.mesh import Mesh
 from preprocess.mesh.structured import box_mesh
 from preprocess.reduction import CraigBampton
@@ -316,6 +318,20 @@ def test_bodies_whose_frame_has_hardly_any_mass_are_right_or_refused(seed: int) 
     np.testing.assert_allclose(free_frequencies(reduce(fe, reference="mean axes", **how))[:3], lowest, rtol=1e-3)
 
 
+def test_divided_parts_whose_frame_has_hardly_any_mass_are_told_what_they_can_do():
+    """Their frame is at an interface: mean axes are no mend."""
+    sheet = box_mesh((0.4, 0.2, 1.0), (6, 3, 1), "hex8")
+    corner = sheet.node_sets["z0"]
+    cells = np.searchsorted(corner, sheet.blocks["hex8"].connectivity[:, :4])
+    mesh = Mesh.from_arrays(sheet.nodes[corner], {"quad4": cells}, node_sets={"x0": [0], "x1": [len(corner) - 1]})
+    how = {"interfaces": {"root": Rigid("x0"), "tip": Rigid("x1")}, "reference": "root", "method": CraigBampton(modes=40)}
+    pieces = [assemble(piece, STEEL, sections=ShellSection(0.004)) for piece in divide(mesh, pieces=2)]
+    with pytest.raises(InputError, match=r"hardly any mass.*give another interface as reference, fewer modes.*piece 1\)"):
+        reduce_divided(pieces, **how, estimate=False)
+    with pytest.raises(InputError, match=r'hardly any mass.*give reference = "mean axes", fewer modes'):
+        reduce(assemble(mesh, STEEL, sections=ShellSection(0.004)), **how)
+
+
 def test_directions_without_motion_hide_no_lost_compliance():
     """Along these 0/0 of the compliance would be left, which no limit refuses."""
     c = np.zeros((6, 2))
@@ -324,4 +340,4 @@ def test_directions_without_motion_hide_no_lost_compliance():
     fe = SimpleNamespace(engine=engine, stiffness_product=lambda shapes: shapes)
     statics = SimpleNamespace(interfaces=[], fe=fe, rigid_modes=np.zeros((0, 6)), interface_motion=lambda x: x[:0])
     with pytest.raises(InputError, match="1 of the compliance under its own inertia is missing"):
-        body_modes._require_compliance(statics, np.eye(2), c, 1)
+        body_modes._require_compliance(statics, np.eye(2), c, 1, body_modes.MENDS[0])
