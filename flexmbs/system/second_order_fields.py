@@ -9,9 +9,10 @@ By virtual work the geometric stiffness of inertia loads gives the moments ∫γ
 
     γ_b = Σ_α w_α ν_αb,   ν = G⁻¹ ∫w γ dm,   G = ∫w wᵀ dm,   w = (1, x, y, z),
 
-and its shape integrals are those of the body itself. All terms up to the second order in q are exact with it. The others need the
-displacements of third order too, which no reduced body knows; what a finer γ changes in them is less than what is missing
-(`reports/manifold`).
+and its shape integrals are those of the body itself. The terms of second order in q between a mode and a rigid-body motion are
+exact with it, those between modes, ∫φ·γ dm, as far as φ or γ is affine. In bars and frames they hardly matter; in curved sheets
+they do (docs/theory.md, section 9). Terms of higher order need the displacements of third order too, which no reduced body knows;
+what a finer γ changes in them is less than what is missing (`reports/manifold`).
 """
 
 from typing import NamedTuple
