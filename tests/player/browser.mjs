@@ -1,7 +1,5 @@
-// What a page shows, as its pixels and its clock say: node browser.mjs BROWSER EXECUTABLE PAGE FOLDER
-import { opened } from "./opened.mjs";
-
-await opened(async (page, seen) => Object.assign(seen, await page.evaluate(looked)));
+// What a page shows, as its pixels and its clock say
+export default async (page, seen) => Object.assign(seen, await page.evaluate(looked));
 
 // runs in the page
 async function looked() {

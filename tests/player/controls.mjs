@@ -1,7 +1,5 @@
-// Whether each control changes the picture, and takes the change back: node controls.mjs BROWSER EXECUTABLE PAGE FOLDER
-import { opened } from "./opened.mjs";
-
-await opened(async (page, seen) => Object.assign(seen, await page.evaluate(looked)));
+// Whether each control changes the picture, and takes the change back
+export default async (page, seen) => Object.assign(seen, await page.evaluate(looked));
 
 // runs in the page
 async function looked() {

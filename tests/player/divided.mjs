@@ -1,7 +1,7 @@
-// One divided body: whether it moves, has gaps, and jumps of its colours: node divided.mjs BROWSER EXECUTABLE PAGE FOLDER
-import { brokenRules, chromium, opened, resized } from "./opened.mjs";
+// One divided body: whether it moves, has gaps, and jumps of its colours
+import { brokenRules, chromium, resized } from "./opened.mjs";
 
-await opened(async (page, seen) => {
+export default async (page, seen) => {
   Object.assign(seen, await page.evaluate(looked));
   seen.broken = { light: await brokenRules(page) };
   if (chromium) {
@@ -10,7 +10,7 @@ await opened(async (page, seen) => {
   }
   await resized(page, 390, 844);
   seen.broken.phone = await brokenRules(page);
-});
+};
 
 // runs in the page
 function looked() {

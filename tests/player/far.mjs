@@ -1,7 +1,5 @@
-// Pixels of the body and of the ground at times of a motion that goes far: node far.mjs BROWSER EXECUTABLE PAGE FOLDER
-import { opened } from "./opened.mjs";
-
-await opened(async (page, seen) => Object.assign(seen, await page.evaluate(looked)));
+// Pixels of the body and of the ground at times of a motion that goes far
+export default async (page, seen) => Object.assign(seen, await page.evaluate(looked));
 
 // runs in the page
 function looked() {

@@ -1,7 +1,7 @@
-// A page in the hands of a reader: mouse, wheel, keys, touch; and the rules of accessibility: node hands.mjs BROWSER EXECUTABLE PAGE FOLDER
-import { brokenRules, chromium, opened, resized, wait } from "./opened.mjs";
+// A page in the hands of a reader: mouse, wheel, keys, touch; and the rules of accessibility
+import { brokenRules, chromium, resized, wait } from "./opened.mjs";
 
-await opened(async (page, seen) => {
+export default async (page, seen) => {
   seen.live = await page.evaluate(() => {
     document.documentElement.style.scrollBehavior = "auto";
     return Boolean(document.querySelector(".player").player);
@@ -89,4 +89,4 @@ await opened(async (page, seen) => {
   }
   await resized(page, 390, 844);
   seen.broken.phone = await brokenRules(page);
-});
+};

@@ -1,25 +1,27 @@
-// A page in a browser: Chromium without a screen, Firefox on the one of DISPLAY or without. Arguments: BROWSER EXECUTABLE PAGE FOLDER
+// Pages in one browser, for all tests: Chromium without a screen, Firefox on the one of DISPLAY or without.
 import fs from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 
-const [browserName, executablePath, file, modules] = process.argv.slice(2);
+const [browserName, executablePath, modules] = process.argv.slice(2);
 export const chromium = browserName === "chrome";
 export const required = createRequire(path.join(path.resolve(modules), "x.js"));
 
 const CHROMIUM = ["--no-sandbox", "--enable-unsafe-swiftshader", "--disable-background-networking"]; // WebGL without a graphics card
 const SIZE = { width: 1280, height: 900 };
 
-/** Lets `look` see the page, and prints as JSON what it found, the messages of the page and what it asked of others. */
-export async function opened(look) {
+export const launched = () => required("puppeteer-core").launch({
+  browser: browserName, executablePath, headless: chromium || !process.env.DISPLAY, args: chromium ? CHROMIUM : [`--width=${SIZE.width}`, `--height=${SIZE.height}`],
+  defaultViewport: chromium ? SIZE : null, extraPrefsFirefox: { "webgl.force-enabled": true },
+});
+
+/** Lets `look` see the page in a context of its own: what it found, the messages of the page and what it asked of others. */
+export async function opened(browser, file, look) {
   const seen = { messages: [], requests: [] };
-  const browser = await required("puppeteer-core").launch({
-    browser: browserName, executablePath, headless: chromium || !process.env.DISPLAY, args: chromium ? CHROMIUM : [`--width=${SIZE.width}`, `--height=${SIZE.height}`],
-    defaultViewport: chromium ? SIZE : null, extraPrefsFirefox: { "webgl.force-enabled": true },
-  });
+  const context = await browser.createBrowserContext();
   try {
-    const page = await browser.newPage();
+    const page = await context.newPage();
     page.on("console", (message) => ["error", "warn"].includes(message.type()) && !message.text().includes("ReadPixels") && seen.messages.push(message.text())); // the test reads them
     page.on("pageerror", (error) => seen.messages.push(String(error)));
     page.on("request", (request) => /^(file|data|blob):/.test(request.url()) || seen.requests.push(request.url()));
@@ -31,9 +33,9 @@ export async function opened(look) {
     await page.evaluate(measures);
     await look(page, seen);
   } finally {
-    await browser.close();
+    await context.close();
   }
-  console.log(JSON.stringify(seen));
+  return seen;
 }
 
 // for what runs in the page: the pixels of a player's picture, RGBA, and the number of those that differ by more than `least`

@@ -1,7 +1,7 @@
-// Two runs in one picture: node pair.mjs BROWSER EXECUTABLE PAGE FOLDER
-import { opened, resized, wait } from "./opened.mjs";
+// Two runs in one picture
+import { resized, wait } from "./opened.mjs";
 
-await opened(async (page, seen) => {
+export default async (page, seen) => {
   Object.assign(seen, await page.evaluate(looked));
   await page.evaluate(() => scrollBy({ top: document.querySelector(".player canvas").getBoundingClientRect().top + 90, behavior: "instant" })); // the bar covers some of the picture
   await wait(500);
@@ -10,7 +10,7 @@ await opened(async (page, seen) => {
   await page.evaluate(() => document.querySelector('nav a[href="#motion"]').click());
   await wait(1200);
   seen.top = await page.evaluate(() => document.querySelector(".player canvas").getBoundingClientRect().top - document.querySelector("nav").getBoundingClientRect().bottom);
-});
+};
 
 // runs in the page
 async function looked() {

@@ -1,8 +1,8 @@
 // The picture of the player as PNG.
-import { opened, wait } from "./opened.mjs";
+import { wait } from "./opened.mjs";
 
-await opened(async (page, seen) => {
+export default async (page, seen) => {
   await wait(500);
   const canvas = await page.$(".player canvas");
   seen.picture = Buffer.from(await canvas.screenshot({ type: "png" })).toString("base64");
-});
+};

@@ -1,7 +1,7 @@
-// The plots of a page under a real mouse: node plots.mjs BROWSER EXECUTABLE PAGE FOLDER
-import { opened, resized } from "./opened.mjs";
+// The plots of a page under a real mouse
+import { resized } from "./opened.mjs";
 
-await opened(async (page, seen) => {
+export default async (page, seen) => {
   await page.evaluate(() => {
     document.documentElement.style.scrollBehavior = "auto";
     window.times = [];
@@ -48,4 +48,4 @@ await opened(async (page, seen) => {
   }
   await resized(page, 390, 844);
   seen.phone = await page.evaluate(() => ({ scroll: document.documentElement.scrollWidth, width: innerWidth, plot: document.querySelector(".plot svg").getBoundingClientRect().width, text: parseFloat(getComputedStyle(document.querySelector(".plot svg .tick")).fontSize) }));
-});
+};

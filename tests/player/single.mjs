@@ -1,23 +1,9 @@
-// Players of single bodies as JSON, each with its colours at vertices: node single.mjs BROWSER EXECUTABLE PAGE FOLDER
-import { createRequire } from "node:module";
-import path from "node:path";
-import { pathToFileURL } from "node:url";
-import { measures } from "./opened.mjs";
+// Players of single bodies, each with its colours at vertices
+import { chromium } from "./opened.mjs";
 
-const [browserName, executablePath, page_, modules] = process.argv.slice(2);
-const puppeteer = createRequire(path.join(path.resolve(modules), "x.js"))("puppeteer-core");
-const args = browserName === "chrome" ? ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist", "--window-size=1280,900"] : ["--width=1280", "--height=900"];
-const browser = await puppeteer.launch({ browser: browserName, executablePath, args, headless: browserName === "chrome" || !process.env.DISPLAY, defaultViewport: null, extraPrefsFirefox: { "webgl.force-enabled": true, "gfx.webrender.all": false } });
-const seen = { messages: [], requests: [] };
-try {
-  const page = await browser.newPage();
-  page.on("console", (message) => ["error", "warn"].includes(message.type()) && !message.text().includes("ReadPixels") && seen.messages.push(message.text()));
-  page.on("pageerror", (error) => seen.messages.push(String(error)));
-  page.on("request", (request) => /^(file|data|blob):/.test(request.url()) || seen.requests.push(request.url()));
-  await page.goto(pathToFileURL(page_).href);
-  await page.evaluate(measures);
+export default async (page, seen) => {
   Object.assign(seen, await page.evaluate(looked));
-  if (browserName === "chrome" && seen.picked) {
+  if (chromium && seen.picked) {
     await page.emulateMediaFeatures([{ name: "prefers-reduced-motion", value: "reduce" }]);
     seen.picked.reduced = await page.evaluate(() => {
       const pick = document.querySelector("[data-pick] button"), key = pick.closest("[data-pick]").dataset.of ?? "";
@@ -25,10 +11,7 @@ try {
       return [...document.querySelectorAll(".player")].find((each) => (each.dataset.scene ?? "") === key).player.clock.playing;
     });
   }
-} finally {
-  await browser.close();
-}
-console.log(JSON.stringify(seen));
+};
 
 // runs in the page
 async function looked() {

@@ -2,9 +2,11 @@
 missing. FLEXMBS_NODE_MODULES names the folder of the modules, if it is not the one of `npm install --prefix tests/player`."""
 
 import base64
+import contextlib
 import json
 import shutil
 import subprocess
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -48,13 +50,30 @@ def skip_without(browser: str) -> None:
         pytest.skip(f"{browser} is not installed, or no virtual screen for it")
 
 
+@cache
+def started(browser: str, screen: bool) -> subprocess.Popen[str]:
+    """A browser for all pages of this process; it ends with its input."""
+    wrapped = [str(SCREEN), "-a", "-s", "-screen 0 1280x900x24"] if screen else []
+    command = [*wrapped, str(NODE), str(TESTS / "pages.mjs"), browser, str(BROWSERS[browser]), str(MODULES.parent)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
 def seen(script: str, browser: str, path: Path, *, screen: bool) -> dict[str, Any]:
     """What a script reports of a page."""
-    wrapped = [str(SCREEN), "-a", "-s", "-screen 0 1280x900x24"] if screen else []
-    command = [*wrapped, str(NODE), str(TESTS / script), browser, str(BROWSERS[browser]), str(path), str(MODULES.parent)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=180)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(done.stdout.splitlines()[-1])  # type: ignore[no-any-return]
+    process = started(browser, screen)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    told = [""]
+    try:
+        with contextlib.suppress(BrokenPipeError):  # it did not start: it has told why
+            print(json.dumps([script, str(path)]), file=process.stdin, flush=True)
+        while not told[-1].startswith("{") and (line := process.stdout.readline()):
+            told.append(line)
+        assert told[-1].startswith('{"messages"'), "".join(told)[-3000:]
+    except BaseException:  # also of one that waits for too long
+        started.cache_clear()  # the next page has a new browser
+        raise
+    return json.loads(told[-1])  # type: ignore[no-any-return]
 
 
 @needs_node
