@@ -270,6 +270,12 @@ def state_of(joint: Compiled, start: InitialState, coordinates: str = "joint") -
     return State(compiled, work, q, s, settled.sd, settled.lam, settled.status)
 
 
+def states(model: fm.Model) -> tuple[State, State]:
+    """In joint and in absolute coordinates, from one assembly."""
+    assembled = consistent_state(model)
+    return state_of(*assembled), state_of(*assembled, "absolute")
+
+
 def difference(a: State, b: State) -> float:
     """Largest difference of motion, relative to the largest acceleration, over all bodies."""
     one, other = a.motion(), b.motion()

@@ -1,14 +1,18 @@
 """Embedding and partitioning at consistent states of random trees and loops; M and G by reference and elastic coordinates."""
 
+import functools
+
 import numpy as np
 import pytest
 import scipy.linalg
-from samples import state
+from samples import state, state_of
 from test_topology import COORDINATES, LOOPS, dense_solution, loops, planar_four_bar, random_tree
 
 import flexmbs as fm
 from flexmbs.dynamics.dense import partitioned_terms, terms
+from flexmbs.initial.initial_state import InitialState, consistent_state
 from flexmbs.studies.evaluate import evaluate
+from flexmbs.system.compile import Compiled
 
 
 def driven(*, cut: bool) -> fm.Model:
@@ -29,12 +33,18 @@ MODELS = {
 }
 
 
+@functools.cache
+def assembled(name: str) -> tuple[Compiled, InitialState]:
+    """A model at its consistent start."""
+    return consistent_state(MODELS[name]())
+
+
 @pytest.mark.parametrize("form", [fm.Embedding(), fm.Partitioning()], ids=["embedding", "partitioning"])
 @pytest.mark.parametrize("coordinates", COORDINATES)
 @pytest.mark.parametrize("name", MODELS)
 def test_accelerations_and_constraint_forces(name, coordinates, form):
     """ṡ and Gᵀλ against the dense bordered equations."""
-    now = state(MODELS[name](), coordinates)
+    now = state_of(*assembled(name), coordinates)
     t, sd, lam = dense_solution(now)
     found, multipliers = evaluate(now.compiled, form, 0.0, now.q, now.s, beta=now.work.beta[:-8])
     assert np.abs(found - sd).max() < 1e-9 * np.abs(sd).max()
@@ -44,7 +54,7 @@ def test_accelerations_and_constraint_forces(name, coordinates, form):
 
 @pytest.mark.parametrize("coordinates", COORDINATES)
 def test_blocks_by_reference_and_elastic_coordinates(coordinates):
-    now = state(loops("flexible coupled loops"), coordinates)
+    now = state_of(*assembled("flexible coupled loops"), coordinates)
     full = terms(now.system, now.work, 0.0, now.q, now.s)
     p = partitioned_terms(now.system, now.work, 0.0, now.q, now.s)
     order = np.concatenate([p.reference, p.elastic])

@@ -6,7 +6,7 @@ import dataclasses
 import numpy as np
 import pytest
 from any_functions import Together
-from samples import GRAVITY, difference, flexible, rigid, some_frame, some_joint, state, two_bodies
+from samples import GRAVITY, difference, flexible, rigid, some_frame, some_joint, state, state_of, two_bodies
 from scipy.interpolate import PchipInterpolator
 from scipy.spatial.transform import Rotation
 
@@ -14,6 +14,7 @@ import flexmbs as fm
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.equations import kinematics
 from flexmbs.dynamics.kinematics import displace
+from flexmbs.initial.initial_state import consistent_state
 from flexmbs.model.forces import Force, LoadedFriction
 from flexmbs.model.laws import JointLaw
 from flexmbs.system.records import POWER_FORCES, POWER_LOSS
@@ -37,7 +38,8 @@ class Effect:
         bare = state(model, coordinates)
         for force in forces:
             model.add(force)
-        self.state = now = state(model, coordinates)
+        self.assembled = consistent_state(model)
+        self.state = now = state_of(*self.assembled, coordinates)
         assert np.abs(now.q - bare.q).max() < 1e-14
         assert np.abs(now.s - bare.s).max() < 1e-13
         zero = terms(bare.system, bare.work, 0.0, now.q, now.s).k
@@ -45,6 +47,10 @@ class Effect:
         self.k = terms(now.system, now.work, 0.0, now.q, now.s).k - zero
         self.power = now.work.power[POWER_FORCES] - (now.work.power[POWER_LOSS] - loss)
         self.loss = now.work.power[POWER_LOSS] - loss
+
+    def difference_of_coordinates(self):
+        """Of the motion in joint coordinates and in absolute ones."""
+        return difference(*(state_of(*self.assembled, each) for each in ("joint", "absolute")))
 
     def along(self, direction, value):
         """Derivative along a velocity of value(pose function of the moved state)."""
@@ -308,7 +314,7 @@ def test_joint_force(name, turned):
     assert abs(x - model.joints["hinge"].q0[1]) < 1e-15
     assert np.abs(effect.k - expected).max() < 1e-12 * abs(expected[at])
     assert abs(effect.power - v * expected[at]) < 1e-12 * abs(v * expected[at])
-    assert difference(state(model), state(model, "absolute")) < 1e-10
+    assert effect.difference_of_coordinates() < 1e-10
 
 
 def test_friction_dissipates_all_its_power():
@@ -392,7 +398,7 @@ def test_all_forces_in_both_coordinates(kind, seed):
     forces[6] = fm.JointTorque("torque", "hinge", fm.PD(30.0, 4.0), coordinate=coordinate)
     effect = Effect(model, forces)
     assert abs(effect.power - effect.state.s @ effect.k) < 1e-11 * np.abs(effect.k * effect.state.s).sum()
-    assert difference(state(model), state(model, "absolute")) < 1e-10
+    assert effect.difference_of_coordinates() < 1e-10
 
 
 def test_functions_of_the_user_act_as_the_built_in_laws():
@@ -425,7 +431,7 @@ def test_forces_on_several_coordinates(turned):
     expected[at] = pulled(0.0, x, v)
     assert np.abs(effect.k - expected).max() < 1e-12 * np.abs(expected).max()
     assert abs(effect.power - v @ expected[at]) < 1e-12 * np.abs(v * expected[at]).sum()
-    assert difference(state(model), state(model, "absolute")) < 1e-10
+    assert effect.difference_of_coordinates() < 1e-10
 
 
 @pytest.mark.parametrize("turned", [False, True])
@@ -442,7 +448,7 @@ def test_transmission(name, turned):
     expected[at] = a * value(a @ x, a @ v)
     assert np.abs(effect.k - expected).max() < 1e-12
     assert abs(effect.power - v @ expected[at]) < 1e-12
-    assert difference(state(model), state(model, "absolute")) < 1e-10
+    assert effect.difference_of_coordinates() < 1e-10
 
 
 def test_a_transmission_has_the_laws_of_the_coordinates_alone():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from samples import JOINTS, difference, pose_by_motions, some_position, state, two_bodies
+from samples import JOINTS, difference, pose_by_motions, some_position, states, two_bodies
 
 import flexmbs as fm
 from flexmbs.dynamics.constraints import complement
@@ -91,7 +91,7 @@ def test_constrained_directions_are_orthogonal_to_the_free_ones(kind):
 def test_primary_and_cut_joint_give_the_same_accelerations(kind, turned):
     for seed in range(3):
         model = two_bodies(kind, seed, turned=turned)
-        joint, absolute = state(model, "joint"), state(model, "absolute")
+        joint, absolute = states(model)
         assert joint.compiled.n_constraints == 0
         assert absolute.compiled.n_constraints == 5 + 6 - model.joints["hinge"].nv
         assert difference(joint, absolute) < 1e-10
@@ -119,7 +119,7 @@ def test_a_driven_coordinate(kind, turned):
             if v != 1 or len(motions) < 3:
                 model.add(fm.Drive(name, "hinge", law, coordinate=v))
         v, q = v + motion.nv, q + motion.nq
-    joint, absolute = state(model, "joint"), state(model, "absolute")
+    joint, absolute = states(model)
     assert difference(joint, absolute) < 1e-10
     torque = [s.lam[s.system.drives.row] for s in (joint, absolute)]
     assert len(torque[0]) == len(model.drives) > 0

@@ -5,7 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
-from samples import GRAVITY, JOINTS, State, difference, flexible, rigid, some_frame, some_joint, state
+from samples import GRAVITY, JOINTS, State, difference, flexible, rigid, some_frame, some_joint, state, states
 from scipy.spatial.transform import Rotation
 
 import flexmbs as fm
@@ -108,12 +108,12 @@ def check_against_dense(now: State):
 @pytest.mark.parametrize("seed", range(8))
 def test_random_trees(seed):
     model = random_tree(seed)
-    states = [state(model, coordinates) for coordinates in COORDINATES]
-    for now in states:
+    both = states(model)
+    for now in both:
         check_against_dense(now)
         assert now.status == 0
-    assert states[0].compiled.n_constraints == 0
-    assert difference(*states) < 1e-9
+    assert both[0].compiled.n_constraints == 0
+    assert difference(*both) < 1e-9
 
 
 @pytest.mark.parametrize("kind", ["fixed", "prismatic", "translation", "revolute", "chain"])
@@ -127,21 +127,21 @@ def test_point_masses_on_moving_bodies(kind):
     model.add(some_joint("cylindrical", "hinge", model.ground["post"], arm["a"], rng))
     model.add(some_joint(kind, "groove", arm["b"], bead["off"], rng))
     model.add(some_joint("universal", "eye", bead["off"], pendant["a"], rng))
-    states = [state(model, coordinates) for coordinates in COORDINATES]
-    for now in states:
+    both = states(model)
+    for now in both:
         check_against_dense(now)
         assert now.status == 0
-    assert difference(*states) < 1e-10
+    assert difference(*both) < 1e-10
 
 
 @pytest.mark.parametrize("name", LOOPS)
 def test_closed_loops(name):
     model = loops(name)
-    states = [state(model, coordinates) for coordinates in COORDINATES]
-    for now in states:
+    both = states(model)
+    for now in both:
         assert redundant_rows(now.compiled, now.q, now.s, now.work.beta[:-8]) == []
         check_against_dense(now)
-    assert difference(*states) < 1e-8
+    assert difference(*both) < 1e-8
 
 
 def declared_at(model, now):
