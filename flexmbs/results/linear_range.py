@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 DISPLACEMENT = 0.05  # of the size of a body or piece
 ROTATION = 0.08  # rad, against its frame
-ERRORS = (0.7, 8.0)  # of the largest force or moment, over θ²: of bars and frames, of thin curved sheets
+ERRORS = (0.7, 8.0)  # of the largest force, over θ²: of bars and frames, of thin curved sheets
 MOST_PLACES, MOST_TIMES = 400, 200
 FEW_PLACES, BLOCK = 20, 5000  # places by which those times are found, so many times at once
 DEGREE = 4  # of the turn along a body

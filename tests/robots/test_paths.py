@@ -340,7 +340,7 @@ def beam(length: float, mass: float) -> fm.FlexibleBodyData:
     zero, one, slope = np.zeros((3, 1)), np.array([[0.0], [1.0], [0.0]]), np.array([[0.0], [0.0], [2.0 / length]])
     return fm.FlexibleBodyData.from_integrals(
         "beam", mass=mass, first_moment=(mass * length / 2.0, 0, 0), second_moment=np.diag([mass * length**2 / 3.0, 1e-4, 1e-4]),
-        S_bar=S, xS=xS, SS=SS, K_ff=np.array([[4e3]]),
+        S_bar=S, xS=xS, SS=SS, K_ff=np.array([[8e3]]),
         frames={
             "root": fm.FlexibleFrame.at_node((0, 0, 0), zero),
             "end": fm.FlexibleFrame.at_node((length, 0, 0), one, psi=slope),
