@@ -3,6 +3,8 @@
 A body moves with displacements of second order in its frame (docs/theory.md, section 8); those of third order are missing. Where
 its parts turn by up to θ against its frame, forces and positions are wrong by shares of some θ². So the turn of all frames and of
 parts of the surface is compared with a limit, and so is the displacement with the size of the body, which finds large strains.
+Compact bars have wider limits than other bodies, of which thin curved sheets are the worst, whose bending and torsion depend on
+each other.
 """
 
 from __future__ import annotations
@@ -20,20 +22,31 @@ from flexmbs.system.check import PASS, WARN, Check
 if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
 
-DISPLACEMENT = 0.05  # of the size of a body or piece
-ROTATION = 0.08  # rad, against its frame
-ERRORS = (0.7, 8.0)  # of the largest force, over θ²: of bars and frames, of thin curved sheets
+THICKNESS = 0.2  # of a compact bar, twice its volume over its surface, relative to its second extent
 MOST_PLACES, MOST_TIMES = 400, 200
 FEW_PLACES, BLOCK = 20, 5000  # places by which those times are found, so many times at once
 DEGREE = 4  # of the turn along a body
 
 
+class Limits(NamedTuple):
+    """Largest displacement over the size of a body or piece and turn against its frame [rad]; error of the largest force over the
+    square of the turn."""
+
+    displacement: float
+    rotation: float
+    error: float
+
+
+COMPACT, OTHER = Limits(0.08, 0.16, 0.7), Limits(0.05, 0.08, 8.0)
+
+
 class _Deflected(NamedTuple):
-    """Largest elastic displacement over the size of a body or piece and turn against its frame [rad], with what they are by their
-    limits at the worst output, that output, the displacement [m], and how far it bends there over its length [rad]."""
+    """Largest elastic displacement over the size of a body or piece and turn against its frame [rad], their limits, what they are
+    by these at the worst output, that output, the displacement [m], and how far it bends there over its length [rad]."""
 
     displacement: float
     turn: float
+    limits: Limits
     share: float
     output: int
     metres: float
@@ -55,16 +68,15 @@ def linear_range(solution: SolutionData, name: str) -> Check | None:
     if worst.share <= 1.0:
         return Check(f"Deflection of {name}", PASS, text)
     text += f"; beyond the linear range at t = {solution.t[worst.output]:.4g} s"
-    if worst.turn > ROTATION:
-        compact, thin = (100 * min(error * worst.turn**2, 1.0) for error in ERRORS)
-        text += f", forces may be wrong by {compact:.2g} %, in thin curved sheets by {thin:.2g} %"
+    if worst.turn > worst.limits.rotation:
+        text += f", forces may be wrong by {100 * min(worst.limits.error * worst.turn**2, 1.0):.2g} %"
     return Check(f"Deflection of {name}", WARN, text, _remedy(len(pieces), max(piece.bend for piece in pieces), worst))
 
 
 def _remedy(pieces: int, bend: float, worst: _Deflected) -> str:
     """Pieces of equal length turn within the limit if none bends more than this over its present length."""
-    number = int(np.ceil(pieces * bend / ROTATION))
-    if number <= pieces and worst.turn > ROTATION:
+    number = int(np.ceil(pieces * bend / worst.limits.rotation))
+    if number <= pieces and worst.turn > worst.limits.rotation:
         return "it turns against its frame more than it bends: reduce it with another reference"
     if number <= pieces:
         return "its strains are not small, which no division mends: check its loads and its stiffness"
@@ -81,11 +93,32 @@ def _deflected(elastic: FloatArray, data: FlexibleBodyData) -> _Deflected:
     pick = telling_outputs(np.hstack(rough), MOST_TIMES)
     size, displacement = _displacements(data, elastic[pick], MOST_PLACES)
     turn = _largest(psi, elastic[pick])
-    shares = np.maximum(displacement / (DISPLACEMENT * size), turn / ROTATION)
+    limits, shares = OTHER, _shares(displacement / size, turn, OTHER)
+    if shares.max() > 1.0 and data.surface is not None and is_compact(data.surface):
+        limits, shares = COMPACT, _shares(displacement / size, turn, COMPACT)
     k = int(np.argmax(shares))
     largest = float(displacement.max())
     bend = _bend(places, psi @ elastic[pick[k]])
-    return _Deflected(largest / size, float(turn.max()), float(shares[k]), int(pick[k]), largest, bend)
+    return _Deflected(largest / size, float(turn.max()), limits, float(shares[k]), int(pick[k]), largest, bend)
+
+
+def _shares(displacement: FloatArray, turn: FloatArray, limits: Limits) -> FloatArray:
+    return np.maximum(displacement / limits.displacement, turn / limits.rotation)
+
+
+def is_compact(surface: Surface) -> bool:
+    """Whether a surface encloses a bar, or part of one, that is no sheet: its mean thickness, twice the volume over the surface,
+    is a fifth of its second extent at least."""
+    sides = np.sort(surface.triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1)
+    if not len(sides) or (np.unique(sides, axis=0, return_counts=True)[1] != 2).any():
+        return False
+    a, b, c = (surface.nodes[surface.triangles[:, k]] - surface.nodes.mean(axis=0) for k in range(3))
+    volume = abs(float(np.einsum("nk,nk->", a, np.cross(b, c)))) / 6.0
+    area = 0.5 * float(np.linalg.norm(np.cross(b - a, c - a), axis=1).sum())
+    corners = surface.nodes[np.unique(surface.triangles)]
+    axes = np.linalg.svd(corners - corners.mean(axis=0), full_matrices=False)[2]
+    second = float(np.sort(np.ptp(corners @ axes.T, axis=0))[1])
+    return 2.0 * volume > THICKNESS * second * area
 
 
 def _bend(places: FloatArray, turn: FloatArray) -> float:

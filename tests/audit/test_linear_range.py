@@ -50,6 +50,13 @@ def sheet(random: np.random.Generator) -> tuple[pp.Mesh, pp.ShellSection]:
     return pp.Mesh.from_arrays(nodes, {"quad4": cells}, node_sets=sets), pp.ShellSection(0.025 * width)
 
 
+def bar(random: np.random.Generator) -> tuple[pp.Mesh, None]:
+    """A solid bar, nearly as wide as high or twice as wide."""
+    height = random.uniform(0.011, 0.018)
+    size = (random.uniform(0.8, 1.0), height * random.uniform(1.0, 2.0), height)
+    return pp.box_mesh(size, (18, 1, 1), "hex20"), None
+
+
 def swung(data: fm.FlexibleBodyData | DividedBodyData, mass: float, turn: float) -> fm.Solution:
     """The body on a driven hinge with a tool beside its tip."""
     model = fm.Model("arm", gravity=(0, 0, 0))
@@ -75,11 +82,12 @@ def errors(found: fm.Solution, exact: fm.Solution) -> tuple[float, float]:
     return max(wrong["force"] / size, wrong["torque"] / (size * reach)), float(np.linalg.norm(a - b, axis=1).max() / reach)
 
 
-@pytest.mark.parametrize("seed", drawn({10, 13}, 40))
-def test_forces_of_runs_that_pass_are_those_of_many_pieces(seed: int) -> None:
+@pytest.mark.parametrize("seed", drawn({8, 10, 13}, 40))
+@pytest.mark.parametrize("part", [sheet, bar])
+def test_forces_of_runs_that_pass_are_those_of_many_pieces(part: Callable[..., tuple], seed: int) -> None:
     """A sheet that turned by 0.16 rad was wrong by 8 % of the largest force, with PASS."""
     random = np.random.default_rng(seed)
-    mesh, section = sheet(random)
+    mesh, section = part(random)
     mass, turn = random.uniform(0.3, 0.6), random.uniform(0.2, 0.4) * (1.0, 0.4)[seed % 4 // 2]
     run, exact = (swung(reduced(mesh, section, count), mass, turn) for count in (1 + (seed + 1) % 2, MANY))
     forces, positions = errors(run, exact)
@@ -121,6 +129,20 @@ def test_the_proposed_number_of_pieces_passes(seed: int) -> None:
         if check.status == WARN and (number := proposed(check)) <= 15:
             again = check_of(at_rest(number, "root"))
             assert again.status == PASS, (check, again)
+
+
+@pytest.mark.parametrize(
+    ("size", "compact"), [((1, 0.02, 0.02), True), ((1, 0.02, 0.05), True), ((1, 0.02, 0.15), False), ((1, 0.5, 0.01), False)]
+)
+@pytest.mark.parametrize("element", ["hex8", "tet10"])
+def test_bars_are_compact_and_plates_are_not(size: tuple[float, ...], compact: bool, element: str) -> None:
+    mesh = pp.box_mesh(size, (8, 1, 1), element)
+    data = reduced(mesh, None, 1)
+    turned = np.linalg.qr(np.random.default_rng(0).standard_normal((3, 3)))[0]
+    surface = data.surface
+    assert linear_range.is_compact(surface) == compact
+    assert linear_range.is_compact(Surface(surface.nodes @ turned, surface.phi, surface.triangles, surface.node_ids)) == compact
+    assert not linear_range.is_compact(Surface(surface.nodes, surface.phi, surface.triangles[1:], surface.node_ids))  # has a hole
 
 
 def test_turns_are_found_where_no_frame_is() -> None:
