@@ -23,6 +23,11 @@ Array = NDArray[np.floating[Any]]
 EIGHT = 8
 
 
+def whole_eights(columns: int) -> int:
+    """Columns of arrays that have so many in blocks of eight, one block at least."""
+    return -(-max(columns, 1) // EIGHT) * EIGHT
+
+
 class Lines(NamedTuple):
     """Columns of a matrix in a flat array: column j begins at ``at + j height``."""
 

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from flexmbs._jit.eights import EIGHT
+from flexmbs._jit.eights import whole_eights
 from preprocess.solve.tall import inner, squares
 
 Array = NDArray[np.float64]
@@ -61,7 +61,7 @@ def refined_in_parts(stiffness: Operator, rough: Operator, loads: Array, most: f
     for low in range(0, loads.shape[1], TOGETHER):
         given = loads[:, low : low + TOGETHER]
         k = given.shape[1]
-        part = np.zeros((len(loads), -(-k // EIGHT) * EIGHT))  # what products with eight columns would be completed to each time
+        part = np.zeros((len(loads), whole_eights(k)))  # what products with eight columns would be completed to each time
         part[:, :k] = given
         responses, error = refined(stiffness, rough, part)
         found[:, low : low + k] = responses[:, :k]

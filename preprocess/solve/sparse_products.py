@@ -102,7 +102,7 @@ def find_blocks(A: Rows, low: int, high: int, columns: Indices, fits: Any) -> No
 
 
 @kernel
-def copy_blocks(A: Rows, low: int, high: int, values: Array) -> None:
+def copy_negative_blocks(A: Rows, low: int, high: int, values: Array) -> None:
     """Blocks (3, 3) of −A, which has whole ones, in rows low … high - 1."""
     for i in range(low, high, 3):
         first, count = A.indptr[i], A.indptr[i + 1] - A.indptr[i]
@@ -129,7 +129,7 @@ def negative_blocks(A: sp.csr_matrix) -> Rows:
         blocks = A.tobsr((3, 3))
         return Rows(blocks.indptr, blocks.indices, -blocks.data.ravel())
     matrix, values = Rows(A.indptr, A.indices, A.data), np.empty(A.nnz)
-    by_rows(lambda low, high: copy_blocks(matrix, low, high, values), A.shape[0])
+    by_rows(lambda low, high: copy_negative_blocks(matrix, low, high, values), A.shape[0])
     return Rows(*found, values)
 
 

@@ -27,39 +27,30 @@ SIX = 6  # columns at once, whose sums are in registers
 
 
 @kernel
-def subtract_fields(V: Array, y: Array, W: Array, low: int, high: int) -> None:
-    """W := W − V y in rows low … high - 1, for V column by column (k n,), y (k, 8 m) and W (n, 8 m)."""
+def subtract(V: Array, y: Array, W: Array, low: int, high: int, turned: bool) -> None:
+    """W := W − V y, or if ``turned`` y := y − VᵀW, of rows low … high - 1, for V column by column (k n,), y (k, 8 m) and
+    W (n, 8 m)."""
     n, (k, width) = len(W), y.shape
-    given, result = y.reshape(k * width), W.reshape(n * width)
+    fields, rows = y.reshape(k * width), W.reshape(n * width)
     for first in range(low, high, STRIP):
         count = min(STRIP, high - first)
         for c in range(0, width, EIGHT):
-            rows = Eights(result, first * width + c, width)
+            strip = Eights(rows, first * width + c, width)
             j = 0
-            while j + SIX <= k:
-                subtract_six(Lines(V, j * n + first, n), count, Eights(given, j * width + c, width), rows)
-                j += SIX
             while j < k:
-                subtract_one(Lines(V, j * n + first, n), count, Eights(given, j * width + c, width), rows)
-                j += 1
-
-
-@kernel
-def subtract_inner(V: Array, W: Array, low: int, high: int, y: Array) -> None:
-    """y := y − Vᵀ W of rows low … high - 1, for V column by column (k n,), W (n, 8 m) and y (k, 8 m)."""
-    n, (k, width) = len(W), y.shape
-    result, given = y.reshape(k * width), W.reshape(n * width)
-    for first in range(low, high, STRIP):
-        count = min(STRIP, high - first)
-        for c in range(0, width, EIGHT):
-            rows = Eights(given, first * width + c, width)
-            j = 0
-            while j + SIX <= k:
-                subtract_turned_six(Lines(V, j * n + first, n), count, rows, Eights(result, j * width + c, width))
-                j += SIX
-            while j < k:
-                subtract_turned_one(Lines(V, j * n + first, n), count, rows, Eights(result, j * width + c, width))
-                j += 1
+                columns, own = Lines(V, j * n + first, n), Eights(fields, j * width + c, width)
+                if j + SIX <= k:
+                    if turned:
+                        subtract_turned_six(columns, count, strip, own)
+                    else:
+                        subtract_six(columns, count, own, strip)
+                    j += SIX
+                else:
+                    if turned:
+                        subtract_turned_one(columns, count, strip, own)
+                    else:
+                        subtract_one(columns, count, own, strip)
+                    j += 1
 
 
 def _in_columns(A: Array, B: Array) -> bool:
@@ -81,7 +72,7 @@ def inner(A: Array, B: Array, mapped: Map = parallel_map) -> Array:
         return np.asarray(sum(mapped(lambda rows: np.dot(A[rows].T, B[rows]), blocks)))
     columns, given = A.T.reshape(-1), np.ascontiguousarray(B)
     parts = np.zeros((len(blocks), A.shape[1], B.shape[1]))
-    mapped(lambda rows: subtract_inner(columns, given, rows.start, rows.stop, parts[rows.start // BLOCK]), blocks)
+    mapped(lambda rows: subtract(columns, parts[rows.start // BLOCK], given, rows.start, rows.stop, True), blocks)
     return -parts.sum(axis=0)
 
 
@@ -120,7 +111,7 @@ class TallProducts:
 
         def update(rows: slice) -> None:
             if by_strips:
-                subtract_fields(A.T.reshape(-1), factors, W, rows.start, rows.stop)
+                subtract(A.T.reshape(-1), factors, W, rows.start, rows.stop, False)
             else:
                 W[rows] -= A[rows] @ y
 

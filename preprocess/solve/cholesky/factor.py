@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from flexmbs._jit.eights import EIGHT
+from flexmbs._jit.eights import whole_eights
 from flexmbs.errors import InputError
 from preprocess.solve.cholesky.fronts import Factor, Matrix
 from preprocess.solve.cholesky.schedule import Step, children, columns_in_parent, front_rows, parts, peak_entries, runs, steps_of
@@ -194,7 +194,7 @@ class Cholesky(Elimination):
     def solve(self, loads: Array) -> Array:
         """x = K⁻¹ b for loads b (n, k), zero at nodes outside the tree."""
         tree, parts, n, k = self._tree, self._parts, *loads.shape
-        count, width, precision = len(tree.position), -(-k // EIGHT) * EIGHT, self._L.dtype
+        count, width, precision = len(tree.position), whole_eights(k), self._L.dtype
         given = loads if n == 3 * count else np.vstack([loads, np.zeros((3 * count - n, k))])
         result = np.zeros((3 * count, k))
         x = np.zeros((len(tree.order), 3, width), precision)
@@ -238,7 +238,7 @@ class PassingFactor(Elimination):
         """Raises PivotError for a zero pivot."""
         super().__init__(A.shape[0], tree, True, np.float64)
         self._steps, self._lock = steps_of(tree, STREAMED), Lock()
-        self._width, self._outside = _width(B.shape[1]), dict[int, Array]()
+        self._width, self._outside = whole_eights(B.shape[1]), dict[int, Array]()
         self._x = np.zeros((len(tree.order), 3, self._width))
         self._x[:, :, : B.shape[1]] = self._ordered(B)
         v = np.random.default_rng(0).standard_normal((A.shape[0], 1))
@@ -296,14 +296,9 @@ class PassingFactor(Elimination):
         """Bytes of the workspace with the solutions for ``columns`` of B, of which there is a copy."""
         steps, threads = steps_of(tree, STREAMED), Threads().count
         of_subtree, of_front = _rooms(tree, steps)
-        solutions = 2 * 3 * len(tree.order) * _width(columns)
+        solutions = 2 * 3 * len(tree.order) * whole_eights(columns)
         work = peak_entries(tree, steps, threads, PassingFactor.AHEAD) + max(threads * of_subtree, of_front)
         return 8 * (work + solutions)
-
-
-def _width(columns: int) -> int:
-    """Columns of arrays that have some in blocks of eight, one at least."""
-    return -(-max(columns, 1) // EIGHT) * EIGHT
 
 
 def _rooms(tree: Tree, steps: list[Step]) -> tuple[int, int]:
