@@ -47,6 +47,7 @@ from preprocess.fe.structure import (
 DRILLING = 0.01  # γ
 SMOOTH = np.cos(np.radians(25.0))  # between the normal of an element and the mean at its node; beyond, there is a fold
 FLAT = np.cos(np.radians(0.1))  # between the normal of a triangle, which is flat, and one that is given
+FOLDED = "its surface is folded, or curved more than its thickness and offset allow"
 ALONG = 1e-6  # sine of the angle between normal and orientation that is none
 
 
@@ -111,14 +112,29 @@ class Shells(Structure):
         if self.kind == "tri3":
             self._given(own)
             return own
+        mean = self._smooth(own, np.ones(own.shape[:2]))
+        found = self._with_inner(self._given(mean))
+        return np.asarray(found / np.maximum(np.linalg.norm(found, axis=2), 1e-300)[..., None])
+
+    @property
+    def smooth_normals(self) -> Array:
+        """Mean normals (ne, 3, 3) of triangles at their nodes, or those that the section gives.
+
+        Their weights are the angles there, so that a normal does not depend on how flat sides are divided."""
+        before, after = (np.roll(self.x, k, axis=1) - self.x for k in (1, -1))
+        sine = np.linalg.norm(np.cross(before, after), axis=2)
+        angle = np.arctan2(sine, np.einsum("eac,eac->ea", before, after))
+        return self._given(self._smooth(self._normals, angle))
+
+    def _smooth(self, own: Array, weights: Array) -> Array:
+        """Mean normals (ne, nn, 3) of the elements at each node by weights (ne, nn); at folds the element's own."""
         total = np.zeros((self.freedoms.nodes, 3))
-        np.add.at(total, self.connectivity, own)
+        np.add.at(total, self.connectivity, weights[..., None] * own)
         mean = total[self.connectivity]
         mean = mean / np.maximum(np.linalg.norm(mean, axis=2), 1e-300)[..., None]
         least = np.full(self.freedoms.nodes, np.inf)
         np.minimum.at(least, self.connectivity, np.einsum("eac,eac->ea", mean, own))
-        found = self._with_inner(self._given(np.where((least[self.connectivity] > SMOOTH)[..., None], mean, own)))
-        return np.asarray(found / np.maximum(np.linalg.norm(found, axis=2), 1e-300)[..., None])
+        return np.where((least[self.connectivity] > SMOOTH)[..., None], mean, own)
 
     def _given(self, found: Array) -> Array:
         """Directors (ne, nn, 3) with those that the section gives. Raises InputError for one far from the element's own."""
@@ -159,8 +175,7 @@ class Shells(Structure):
         g[:, 2] = np.einsum("a,ea,eac->ec", N[:nn], half[:, :nn], self.directors[:, :nn])
         folded = ~(np.linalg.det(g) > 0)
         if folded.any():
-            why = "its surface is folded, or curved more than its thickness and offset allow"
-            raise InputError(f"{self.kind} element {self.ids[folded][0]}: {why}; remesh there")
+            raise InputError(f"{self.kind} element {self.ids[folded][0]}: {FOLDED}; remesh there")
         du, turn = np.zeros((n_e, 3, 3, all_, 6)), np.zeros((n_e, 3, 3, all_, 6))
         lever = -skew(self.directors).transpose(0, 2, 1, 3)  # (ne, component, node, θ): θ × n
         for i in range(2):
@@ -346,15 +361,21 @@ class Shells(Structure):
         return ElementPoints(*(np.concatenate(each, axis=1) for each in zip(*found)))
 
     def mass_points(self) -> tuple[ElementPoints, Array]:
-        middle = self._at(0.0)
-        area = [
-            w * np.linalg.det(self._kinematics(r, s, middle).g) for (r, s), w in zip(self._scheme.points, self._scheme.weights)
-        ]
-        masses = [layer.rho * layer.weight * np.stack(area, axis=1) for layer in self._layers]
+        """Points of the layers with the mass ρ h dA, dA = |g_r × g_s| dr ds of the middle surface.
+
+        On facets of a curved surface interpolated directors are shorter than one: det g is less
+        than ½ h |g_r × g_s|."""
+        middle, nn = self._at(0.0), self.x.shape[1]
+        area, half = [], []
+        for (r, s), weight in zip(self._scheme.points, self._scheme.weights):
+            g = self._kinematics(r, s, middle).g
+            area.append(weight * np.linalg.norm(np.cross(g[:, 0], g[:, 1]), axis=1))
+            half.append(0.5 * self._thickness[:, :nn] @ self._scheme.functions(r, s)[0][:nn])
+        dA, dm = np.stack(area, axis=1), np.stack(area, axis=1) * np.stack(half, axis=1)
+        masses = [layer.rho * layer.weight * dm for layer in self._layers]
         heights = [self._at(layer.zeta) for layer in self._layers]
         if self.section.added_mass:
-            half = [self._thickness @ self._scheme.functions(r, s)[0] / 2 for r, s in self._scheme.points]
-            masses.append(float(self.section.added_mass) * np.stack(area, axis=1) / np.stack(half, axis=1))
+            masses.append(float(self.section.added_mass) * dA)
             heights.append(middle)
         return self._stacked(self._scheme.points, heights), np.hstack(masses)
 

@@ -14,6 +14,7 @@ from preprocess.fe.curved_beams import CurvedBeams
 from preprocess.fe.element_groups import Materials, owners_by_block
 from preprocess.fe.freedoms import NONE, Freedoms, Indices
 from preprocess.fe.material import Isotropic, Material
+from preprocess.fe.offset_triangles import offset_triangles
 from preprocess.fe.section import Section
 from preprocess.fe.shells import Shells
 from preprocess.fe.straight_beams import StraightBeams
@@ -59,7 +60,8 @@ def structures(mesh: Mesh, material: Materials, sections: Sections, freedoms: Fr
             table = block.connectivity[rows]
             made: Any = (TAPERED if section.varies else CLASSES).get(name, CLASSES[name])
             rows_of = name, table, block.ids[rows], mesh.node_ids[table]
-            found.append(made(*rows_of, own, freedoms, mesh.nodes[table], section=section))
+            each = made(*rows_of, own, freedoms, mesh.nodes[table], section=section)
+            found.append(offset_triangles(each) if name == "tri3" and section.offset else each)
     return tuple(found)
 
 

@@ -1,0 +1,103 @@
+"""Flat triangular shells with an offset.
+
+The element is that of `Shells` on the corners of the offset surface, which rigid arms carry from the nodes:
+
+    x'_a = x_a + o_a,    u'_a = u_a + θ_a × o_a,    o_a = offset n_a
+
+with n_a the mean normal of the triangles at a node, by their angles there, so that neighbouring triangles meet on the offset
+surface. Triangles moved along their own normals would not: they keep the area of the surface of the nodes, which on a radius R
+is less or more by the ratio offset/R. At folds the arms are along each triangle's own normal.
+
+The second-order displacement of an arm, ½ θ × (θ × o), gives work with the nodal forces f = K' u' of the element:
+
+    θᵀ K0 θ = (f·θ)(θ·o) − (f·o) θ·θ
+
+Source of the weights: Thürmer and Wüthrich, J. Graphics Tools 3 (1998) 43.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+import numpy as np
+
+from flexmbs.errors import InputError
+from flexmbs.flexible_body.free_body import skew
+from preprocess.fe.freedoms import Freedoms
+from preprocess.fe.shells import FOLDED, Shells
+from preprocess.fe.structure import Array, ElementPoints, Indices, Structure, quadratic_form
+
+
+def offset_triangles(nodal: Shells) -> OffsetTriangles:
+    """Triangles on the surface at the offset of their section from the nodes.
+
+    Raises InputError where this surface is folded."""
+    arms = float(nodal.section.offset) * nodal.smooth_normals
+    table = nodal.kind, nodal.connectivity, nodal.ids, nodal.numbers, nodal.material, nodal.freedoms
+    found = OffsetTriangles(*table, nodal.x + arms, section=nodal.section, arms=arms)
+    folded = ~(np.einsum("ec,ec->e", nodal.directors[:, 0], found.directors[:, 0]) > 0)
+    if folded.any():
+        raise InputError(f"{nodal.kind} element {nodal.ids[folded][0]}: {FOLDED}; remesh there")
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class OffsetTriangles(Shells):
+    """Triangles whose corners ``x`` are carried by arms o (ne, 3, 3) from the nodes."""
+
+    arms: Array = field(kw_only=True, repr=False)
+
+    def within(self, rows: Indices, number: Indices, freedoms: Freedoms) -> Structure:
+        return replace(cast(OffsetTriangles, super().within(rows, number, freedoms)), arms=self.arms[rows])
+
+    @property
+    def _carried(self) -> Array:
+        """T (ne, 18, 18): degrees of freedom of the corners by those of the nodes."""
+        T = np.tile(np.eye(18), (len(self.ids), 1, 1))
+        for a, across in enumerate(np.moveaxis(-skew(self.arms), 1, 0)):
+            T[:, 6 * a : 6 * a + 3, 6 * a + 3 : 6 * a + 6] = across
+        return T
+
+    def _at(self, zeta: float) -> Array:
+        """From the corners, which have the offset."""
+        return super()._at(zeta) - float(self.section.offset)
+
+    def _given(self, found: Array) -> Array:
+        """Normals that the section gives are those of the arms."""
+        return found
+
+    def of_elements(self, u: Array) -> Array:
+        return np.asarray(self._carried @ super().of_elements(u))
+
+    def stiffness(self) -> Array:
+        T = self._carried
+        return np.asarray(np.swapaxes(T, 1, 2) @ super().stiffness() @ T)
+
+    def mass_points(self) -> tuple[ElementPoints, Array]:
+        points, masses = super().mass_points()
+        return self._by_nodes(points), masses
+
+    def skin(self) -> tuple[ElementPoints, Indices]:
+        points, triangles = super().skin()
+        return self._by_nodes(points), triangles
+
+    def _by_nodes(self, points: ElementPoints) -> ElementPoints:
+        return ElementPoints(points.positions, points.motion @ self._carried[:, None])
+
+    def stress(self) -> Array:
+        return np.asarray(super().stress() @ self._carried[:, None])
+
+    def initial_stress_stiffness(self, displacements: Array, shapes: Array) -> Array:
+        K0 = super().initial_stress_stiffness(displacements, shapes)
+        forces = super().stiffness() @ self.of_elements(displacements)
+        turned = self.of_elements(shapes)
+        for a in range(3):
+            f, o = forces[:, 6 * a : 6 * a + 3], self.arms[:, a]
+            theta = turned[:, 6 * a + 3 : 6 * a + 6]
+            along = np.einsum("eik,ei->ek", f, o)
+            for i in range(3):
+                K0 -= quadratic_form(along, theta[:, i], theta[:, i])
+                for j in range(3):
+                    K0 += quadratic_form(f[:, i] * o[:, j, None], theta[:, i], theta[:, j])
+        return K0
