@@ -39,7 +39,7 @@ def fatigue(
     measure: "signed von Mises", positive or negative as the stress is along or against its largest value, where it has the sign
     of the principal stress of largest magnitude, as it has where it is neither along nor against; "principal", the largest
     principal stress where that is positive and the least elsewhere, so that shear that reverses has its full range; or
-    "critical plane", the largest damage by the normal stress on 18 planes across the surface, for stress that changes its axes.
+    "critical plane", the largest damage by the normal stress on any plane across the surface, for stress that changes its axes.
     The result prints the worst nodes; ``.show()`` shows the damage as colours of the body in three dimensions, and
     ``solution.report(path, fatigue=…)`` has it as a section.
     Histories are those of the outputs; a `ModelWarning` tells if, at the worst node, four times as many change the damage.

@@ -6,10 +6,12 @@ import os
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
+from flexmbs.durability.critical_plane import in_plane, worst_plane
 from flexmbs.durability.cycles import counted
 from flexmbs.durability.sn_curve import SNCurve
 from flexmbs.errors import InputError, ModelWarning
@@ -22,7 +24,6 @@ from flexmbs.results.stress_values import FloatArray, IntArray, NodalStress, pri
 from flexmbs.results.tables import table_text
 from flexmbs.signals.arguments import whole_number, whole_numbers
 
-PLANES = 18  # directions across the surface, 10° apart
 BLOCK = 256  # nodes
 CHANGE = 0.1  # of the damage, with more outputs
 ACROSS = 0.2  # cosine of two deviators that are neither along nor against each other
@@ -109,9 +110,7 @@ def damage(
 def _damaged(solution: SolutionData, body: str, curve: SNCurve, nodes: IntArray, measure: str) -> FatigueData:
     rows = []
     for history in _histories(solution.body(body).stress, nodes):
-        parts = _parts(solution, body, history, measure)
-        found = [[_worst_cycle(curve, part[:, k]) for part in parts] for k in range(len(history.node_ids))]
-        rows.append((history.node_ids, history.positions, np.array([max(each) for each in found])))
+        rows.append((history.node_ids, history.positions, np.array(_worst_cycles(solution, body, curve, history, measure))))
     ids, positions, values = (np.concatenate([row[k] for row in rows]) for k in range(3))
     D, amplitude, mean = values.T
     return FatigueData(body, measure, curve, ids, positions, D, amplitude, mean, part_of(solution, body))
@@ -142,14 +141,16 @@ def _histories(stress: StressView, nodes: IntArray) -> Iterator[NodalStress]:
         yield stress.history(part)
 
 
-def _parts(solution: SolutionData, body: str, history: NodalStress, measure: str) -> list[FloatArray]:
-    """Scalar histories (nt, m): one, or one for each plane."""
+def _worst_cycles(
+    solution: SolutionData, body: str, curve: SNCurve, history: NodalStress, measure: str
+) -> list[tuple[float, float, float]]:
+    """Damage, and amplitude and mean of the most damaging cycle, at each node."""
+    judged, stress = partial(_worst_cycle, curve), history.stress
     if measure == "critical plane":
-        normals = _normals(solution, body, history.node_ids)
-        return [_on_plane(history.stress, normals, np.pi * k / PLANES) for k in range(PLANES)]
-    if measure == "principal":
-        return [on_side(history.stress)]
-    return [directions(history.stress) * von_mises(history.stress)]
+        planes = in_plane(stress, _normals(solution, body, history.node_ids))
+        return [worst_plane(judged, planes[:, k]) for k in range(len(history.node_ids))]
+    values = on_side(stress) if measure == "principal" else directions(stress) * von_mises(stress)
+    return [judged(values[:, k]) for k in range(len(history.node_ids))]
 
 
 def on_side(stress: FloatArray) -> FloatArray:
@@ -213,12 +214,3 @@ def _normals(solution: SolutionData, body: str, node_ids: IntArray) -> FloatArra
     if not size.all():
         raise InputError(f"fatigue: node {node_ids[np.argmin(size)]} of '{body}' is not on its surface; give others")
     return found / size
-
-
-def _on_plane(stress: FloatArray, normals: FloatArray, angle: float) -> FloatArray:
-    """Normal stress (nt, m) on planes perpendicular to the surface, turned by an angle about its normal."""
-    first = np.cross(normals, np.eye(3)[np.argmin(np.abs(normals), axis=1)])
-    first /= np.linalg.norm(first, axis=1, keepdims=True)
-    x, y, z = (np.cos(angle) * first + np.sin(angle) * np.cross(normals, first)).T
-    weights = np.stack([x * x, y * y, z * z, 2 * x * y, 2 * y * z, 2 * z * x])
-    return np.asarray(np.einsum("tmc,cm->tm", stress, weights))
