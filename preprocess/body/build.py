@@ -33,6 +33,7 @@ from preprocess.inputs.arguments import checked_arguments, flag, instance
 from preprocess.mesh.mesh import Mesh
 from preprocess.reduction import Basis, Progress, Reduction
 from preprocess.reduction.accuracy import accuracy
+from preprocess.reduction.damped_poles import damper_forces, pole_errors, pole_facts
 from preprocess.reduction.independent import ElasticShapes, elastic_shapes
 from preprocess.reduction.statics import InterfaceStatics
 from preprocess.solve.threads import on_threads
@@ -79,7 +80,8 @@ def reduce(
     tolerance: relative error of the frequencies, default 1e-3; a transfer function may be off as much as such an error causes.
     reference: reference condition of the body frame: an interface's name (attached to its frame), "mean axes" or "principal axes"
     (at the centre of mass), "chord" (between the body's two interfaces), "node 17", or a `Reference`.
-    damping: modal ratios ζ, one, one per mode, or a function of the frequency in Hz, besides the dampers of the part.
+    damping: modal ratios ζ, one, one per mode, or a function of the frequency in Hz, besides the dampers of the part, for whose
+    forces static shapes are added to the method's.
     prestress: constant loads that act before any motion.
     stiffening: include the geometric stiffness of all unit loads; needs a mesh.
     stress: stress modes to keep; by default those of the surface nodes of a mesh; None for none.
@@ -159,6 +161,7 @@ def body_of(fe: FEModel, bound: Sequence[BoundInterface], how: How, steps: Steps
     if how.inertia_loads:
         loads = inertial_loads(fe, np.zeros(3), np.eye(3))  # the span of the responses does not depend on origin and axes
         basis = dataclasses.replace(basis, shapes={"inertia-load modes": statics.response(loads), **basis.shapes})
+    basis = _with_dampers(basis, statics)
     basis = _with_cuts(basis, statics, patterns, () if chosen.exact_statics else how.cuts)
     steps("reference condition", 0.8)
     rule, elastic = carried(rule, statics, elastic_shapes(statics, basis.shapes), piece=how.number)
@@ -170,10 +173,12 @@ def body_of(fe: FEModel, bound: Sequence[BoundInterface], how: How, steps: Steps
     D_ff = damping_matrix(damping_ratios(how.damping, omega / (2 * np.pi)), omega, fe, modal.shapes)
     geometric = _geometric(statics, modal, steps) if how.stiffening and fe.has_elements else None
     recovered = _stress(statics, modal, how.prestress, how.stress, steps)
-    found = _accuracy(statics, basis, elastic, steps) if how.estimate and request is None else {}
+    found = dict(_accuracy(statics, basis, elastic, steps)) if how.estimate and request is None else {}
     if request is not None:
         steps("certificate", 0.98)
-        found = certificate_facts(statics, elastic.shapes, request, proof)
+        found |= certificate_facts(statics, elastic.shapes, request, proof)
+    if how.estimate and fe.has_dampers:
+        found |= pole_facts(pole_errors(statics, elastic.shapes, _band(basis) if request is None else request.band))
     steps("done", 1.0)
     origin = provenance(fe, bound, basis, elastic, chosen, rule)
     return FlexibleBodyData(
@@ -274,6 +279,14 @@ def _with_cuts(basis: Basis, statics: InterfaceStatics, patterns: Mapping[str, F
     return dataclasses.replace(basis, shapes=added | dict(basis.shapes)) if added else basis
 
 
+def _with_dampers(basis: Basis, statics: InterfaceStatics) -> Basis:
+    """Basis with the static responses to the forces of the dampers of the part."""
+    if not statics.fe.has_dampers:
+        return basis
+    forces = damper_forces(statics.fe, np.hstack(list(basis.shapes.values())))
+    return dataclasses.replace(basis, shapes={"damper modes": statics.response(forces), **basis.shapes})
+
+
 class Steps:
     """Progress reporter that records the wall time of each step."""
 
@@ -294,8 +307,12 @@ class Steps:
 def _accuracy(statics: InterfaceStatics, basis: Basis, elastic: ElasticShapes, steps: Steps) -> Mapping[str, str | float]:
     """Estimated errors up to the band of the basis, or half its highest normal frequency if it has none."""
     steps("error estimates", 0.98)
-    band = basis.band or 0.5 * float(basis.normal_frequencies.max(initial=0.0))
-    return accuracy(statics, elastic.shapes, band).facts()
+    return accuracy(statics, elastic.shapes, _band(basis)).facts()
+
+
+def _band(basis: Basis) -> float:
+    """The band of the basis [Hz], or half its highest normal frequency."""
+    return basis.band or 0.5 * float(basis.normal_frequencies.max(initial=0.0))
 
 
 def _factor_facts(statics: InterfaceStatics, keep: str | os.PathLike[str] | None) -> dict[str, str | float]:

@@ -102,7 +102,7 @@ def accuracy(statics: InterfaceStatics, shapes: FloatArray, band: float) -> Accu
 def frequency_errors(reduced: ReducedModel, held: int | None, omega_max: float, at_least: int = 3) -> FrequencyErrors:
     """Estimated relative errors of the frequencies up to ``omega_max`` [rad/s], and of the ``at_least`` lowest, of the body,
     free or with interface ``held`` held."""
-    moved, lam, V = _ritz(reduced, held)
+    moved, lam, V = ritz(reduced, held)
     m = max(int(np.sum(lam <= omega_max**2)), min(at_least, len(lam)))
     tried = min(max(int(np.sum(lam <= (_BEYOND * omega_max) ** 2)), m + _MORE), len(lam))
     support = FREE if held is None else f"held at {reduced.statics.interfaces[held].name}"
@@ -111,7 +111,7 @@ def frequency_errors(reduced: ReducedModel, held: int | None, omega_max: float, 
     return FrequencyErrors(support, np.sqrt(lam[:m]) / (2 * np.pi), error)
 
 
-def _ritz(reduced: ReducedModel, held: int | None) -> tuple[FloatArray, FloatArray, FloatArray]:
+def ritz(reduced: ReducedModel, held: int | None) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Shapes satisfying the support (3N, n), the eigenvalues (n,) of (K, M) in their span, ascending, and the vectors (n, n)."""
     statics, shapes = reduced.statics, reduced.shapes
     inner = statics.fe.engine.inner
@@ -172,7 +172,7 @@ def compliance_errors(reduced: ReducedModel) -> dict[str, float]:
 
 def reduced_compliance(reduced: ReducedModel, held: int) -> FloatArray:
     """Displacements of the interface coordinates (6 × interfaces, 6 × interfaces) under their unit loads, ``held`` held."""
-    moved, lam, V = _ritz(reduced, held)
+    moved, lam, V = ritz(reduced, held)
     E = reduced.statics.interface_motion(moved) @ V
     E[6 * held : 6 * held + 6] = 0.0
     return np.asarray((E / lam) @ E.T)

@@ -21,6 +21,7 @@ from preprocess.reduction.transfer_error import LOSS, Spectrum, TransferError, T
 from preprocess.reduction.trial_space import TrialSpace
 
 _ABOVE, _HIGHEST = 1.05, 1.6  # range of the shift, as multiples of the band
+_BOUNDED = 1.0  # relative; a larger error tells nothing
 _MARGIN = 10.0  # of the count's backward error
 _MOST_NOISE = 0.1  # of a tolerance
 
@@ -96,10 +97,10 @@ class Certificate:
         worst = max(self.supports, key=lambda each: float(each.error.max(initial=0.0)))
         if self.frequency_error >= self.transfer.as_frequency:
             k = int(np.argmax(worst.error))
-            error = f"at {worst.reduced[k]:.6g} Hz has an error of up to {worst.error[k]:.2g}"
+            error = f"at {worst.reduced[k]:.6g} Hz {_bounded(worst.error[k])}"
             what = f"mode {k + 1} {worst.support} {error if np.isfinite(worst.error[k]) else 'is missing'}"
         else:
-            what = f"the transfer functions have an error of up to {self.transfer.as_frequency:.2g} at {self.transfer.at:.6g} Hz"
+            what = f"the transfer function at {self.transfer.at:.6g} Hz {_bounded(self.transfer.as_frequency)}"
         return f"tolerance: {name} is not proved up to {band}: {what}; keep more modes, raise the tolerance or lower the band"
 
 
@@ -157,6 +158,11 @@ class Reference:
         low = np.maximum(lower[:m], np.finfo(float).tiny)
         hertz = [np.sqrt(values) / (2 * np.pi) for values in (lam, low, np.minimum(upper[:m], lam))]
         return SupportBounds(support, *hertz)
+
+
+def _bounded(error: float) -> str:
+    """What is known of an error: its bound, none where this is larger than the value itself."""
+    return f"has an error of up to {error:.2g}" if error <= _BOUNDED else "has no useful bound"
 
 
 class Missing(Exception):

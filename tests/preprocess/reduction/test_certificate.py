@@ -12,13 +12,13 @@ from flexmbs._jit import COMPILED
 from flexmbs.errors import InputError, SolverError
 from preprocess.body.prestress import Prestress
 from preprocess.fe.interfaces import bind_interfaces
-from preprocess.reduction.certificate import Certificate, Missing, Request
+from preprocess.reduction.certificate import Certificate, Missing, Request, SupportBounds
 from preprocess.reduction.free_reduction import FreeReduction
 from preprocess.reduction.independent import elastic_shapes
 from preprocess.reduction.smallest_basis import reference_for, reference_of, smallest_basis
 from preprocess.reduction.statics import InterfaceStatics
 from preprocess.reduction.sturm import SturmCounts
-from preprocess.reduction.transfer_error import LOSS
+from preprocess.reduction.transfer_error import LOSS, TransferError
 from preprocess.solve import factors, lanczos
 
 SLACK = 1e-8  # accuracy of the full solutions
@@ -223,6 +223,15 @@ def test_a_tighter_tolerance_needs_no_fewer_shapes() -> None:
 def test_what_cannot_be_proved_is_refused(options, message: str) -> None:
     with pytest.raises(InputError, match=message):
         bodies(**options)
+
+
+def test_an_error_without_a_bound_is_no_number() -> None:
+    """A lower bound of zero gave "an error of up to 2.6e+154"."""
+    none = np.array([1e3]), np.array([np.sqrt(np.finfo(float).tiny)]), np.array([1e3])
+    for bounds, transfer in ((SupportBounds("free", *none), 0.1), (SupportBounds("free", *np.ones((3, 1))), 1e154)):
+        proof = Certificate(Request(2e3, 1e-3), (bounds,), {"free": 1}, 3e3, TransferError(transfer, 900.0, 1.0), 0.0)
+        assert "has no useful bound; keep more modes" in proof.refusal()
+        assert "e+" not in proof.refusal()
 
 
 def test_the_tolerance_that_round_off_allows_is_told() -> None:

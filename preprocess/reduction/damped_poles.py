@@ -1,0 +1,141 @@
+"""Static shapes for the forces of dampers inside a part, and estimated errors of its damped poles.
+
+The dampers give the forces ``−D u̇``, D of low rank. A body in the span of a few normal modes lacks the compliance at the dampers,
+so that they move too little in it: its poles are less damped than those of the model. The static responses to forces in the range
+of D add it, as those to unit loads at interfaces do there.
+
+Poles of the body, free or with one interface held, with Ritz vectors W (M-orthonormal, WᵀKW = Λ) are those of
+
+    (Λ + s C + s²) y = 0,    C = WᵀDW.
+
+Corrections d = A (s D + s² M) w + w of their vectors w = W y, A the static response, extend the basis, as in `accuracy`: the
+distance of a pole to the nearest one of the extended basis estimates its error.
+
+Source: Craig and Kurdila, Fundamentals of Structural Dynamics (2006), sections 17.3 (residual flexibility); Bai and Su, SIAM J.
+Matrix Anal. Appl. 26 (2005) 640 (second-order projection).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+
+from flexmbs.flexible_body.parts import FloatArray
+from preprocess.fe.model import FEModel
+from preprocess.inputs.warning import PreprocessWarning
+from preprocess.reduction.accuracy import FREE, ReducedModel, ritz
+from preprocess.reduction.independent import DEPENDENT, orthonormal
+from preprocess.reduction.statics import InterfaceStatics
+
+MOST = 60  # patterns of damper forces; with more dampers those of the shapes of the basis
+RANK = 1e-9  # of the largest eigenvalue of D, scaled to a unit diagonal
+TOLERATED = 0.02  # relative error of a pole without a warning
+AT_LEAST = 3  # poles judged
+
+
+class PoleErrors(NamedTuple):
+    """Poles s (m,) [rad/s], of each pair that with Im s ≥ 0, of the reduced body under a support, and their estimated relative
+    errors."""
+
+    support: str
+    poles: np.ndarray
+    error: FloatArray
+
+    def fact(self) -> str:
+        """Frequency, damping ratio and error of each pole."""
+        rows = zip(np.abs(self.poles) / (2 * np.pi), -self.poles.real / np.abs(self.poles), self.error)
+        return ", ".join(f"{f:.6g} Hz damping {zeta:.3g} error {error:.2g}" for f, zeta, error in rows)
+
+
+def damper_forces(fe: FEModel, shapes: FloatArray) -> FloatArray:
+    """Forces (n, r) in the range of D, a basis of it, or those of velocities along some shapes (n, m) where its rank is larger
+    than `MOST`."""
+    own = np.zeros((fe.freedoms.size, 0))
+    if fe.D is not None:
+        at = np.unique(fe.D.nonzero()[0])
+        D = fe.D[at][:, at].toarray()
+        size = np.sqrt(D.diagonal())
+        values, vectors = scipy.linalg.eigh(D / np.outer(size, size))
+        patterns = size[:, None] * vectors[:, values > RANK * values[-1]]
+        own = np.zeros((fe.freedoms.size, patterns.shape[1]))
+        own[at] = patterns
+    count = int(fe.engine.total(np.array(float(own.shape[1]))))  # of all processes, of which one has the dampers
+    if count > MOST:
+        return fe.damping_product(shapes[:, :MOST])
+    return fe.engine.assembled(own if own.shape[1] else np.zeros((len(own), count)))
+
+
+def pole_errors(statics: InterfaceStatics, shapes: FloatArray, band: float) -> tuple[PoleErrors, ...]:
+    """Estimated errors of the damped poles of elastic, M-orthonormal shapes (n, k) up to ``band`` [Hz], free and with each
+    interface held."""
+    reduced = ReducedModel.of(statics, shapes)
+    return tuple(_errors(reduced, held, 2 * np.pi * band) for held in (None, *range(len(statics.interfaces))))
+
+
+def pole_facts(found: Sequence[PoleErrors]) -> dict[str, str | float]:
+    """Errors by name, for the provenance of a body; a warning where one is above `TOLERATED`."""
+    worst = max(found, key=lambda each: float(each.error.max(initial=0.0)))
+    k = int(worst.error.argmax())
+    if worst.error[k] > TOLERATED:
+        message = (
+            f"dampers: the pole at {abs(worst.poles[k]) / (2 * np.pi):.4g} Hz, {worst.support}, is off by about"
+            f" {worst.error[k]:.2g}; use more modes"
+        )
+        warnings.warn(message, PreprocessWarning, stacklevel=5)
+    facts: dict[str, str | float] = {"accuracy: damped poles": float(worst.error[k])}
+    return facts | {f"accuracy: damped poles, {each.support}": each.fact() for each in found}
+
+
+def _errors(reduced: ReducedModel, held: int | None, omega_max: float) -> PoleErrors:
+    statics = reduced.statics
+    moved, lam, V = ritz(reduced, held)
+    W = moved @ V
+    DW = statics.fe.damping_product(W)
+    s, Y = _poles(np.diag(lam), statics.fe.engine.inner(W, DW))
+    m = max(int(np.sum(np.abs(s) <= omega_max)), min(AT_LEAST, len(s)))
+    s, Y = s[:m], Y[:, :m]
+    better = _extended(statics, (W, DW), lam, (s, Y), held)
+    support = FREE if held is None else f"held at {statics.interfaces[held].name}"
+    return PoleErrors(support, s, np.abs(better[:, None] - s).min(axis=0) / np.abs(s))
+
+
+def _extended(
+    statics: InterfaceStatics,
+    basis: tuple[FloatArray, FloatArray],
+    lam: FloatArray,
+    poles: tuple[np.ndarray, np.ndarray],
+    held: int | None,
+) -> np.ndarray:
+    """Poles in the span of Ritz vectors W (n, k) and of the corrections of their poles (s, Y)."""
+    (W, DW), (s, Y), fe = basis, poles, statics.fe
+    MW = fe.mass_product(W)
+    loads = DW @ (s * Y) + MW @ (s**2 * Y)
+    loads = np.hstack([loads.real, loads.imag])
+    response = statics.free_response(loads) if held is None else statics.held_response(loads, held)
+    d = response + np.hstack([(W @ Y).real, (W @ Y).imag])
+    for _ in range(2):
+        d = d - W @ fe.engine.inner(MW, d)
+    size = np.sqrt(np.maximum(fe.engine.squares(d, fe.mass_product(d)), 0.0))
+    scale = np.linalg.norm(Y, axis=0)
+    kept = size > DEPENDENT * np.tile(scale, 2)
+    if not kept.any():
+        return _poles(np.diag(lam), fe.engine.inner(W, DW))[0]
+    d = orthonormal(d[:, kept], fe, size[kept])[1]
+    whole = np.hstack([W, d])
+    K, D = (fe.engine.inner(whole, product(whole)) for product in (fe.stiffness_product, fe.damping_product))
+    return _poles(0.5 * (K + K.T), 0.5 * (D + D.T))[0]
+
+
+def _poles(K: FloatArray, D: FloatArray) -> tuple[np.ndarray, np.ndarray]:
+    """Poles s (m,) of K + s D + s² by magnitude, of pairs that with Im s ≥ 0, and their vectors (n, m)."""
+    n = len(K)
+    unit = np.sqrt(np.abs(np.diag(K)).mean())  # of time, so that both halves have one size
+    A = np.block([[np.zeros((n, n)), unit * np.eye(n)], [-K / unit, -D]])
+    s, Y = scipy.linalg.eig(A)
+    chosen = np.flatnonzero(s.imag >= -1e-12 * np.abs(s))
+    order = chosen[np.argsort(np.abs(s[chosen]), kind="stable")]
+    return s[order], Y[:n, order] / np.linalg.norm(Y[:n, order], axis=0)
