@@ -35,6 +35,7 @@ from preprocess.fe.structure import Structure, mass_of, stiffness_of
 from preprocess.fe.structures import Sections, structures, turning_nodes
 from preprocess.inputs.arguments import checked_arguments, flag, instance
 from preprocess.inputs.warning import PreprocessWarning
+from preprocess.mesh.checks import doubly_curved
 from preprocess.mesh.mesh import Mesh
 from preprocess.solve.memory import check_memory, memory_kept
 from preprocess.solve.threads import Threads
@@ -43,6 +44,7 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 DEFAULT = Formulation()
+CURVED = 0.05  # of the shells and beams: triangles on a doubly curved surface that are worth a warning
 CHUNK = 2**20  # entries of the element matrices computed at once
 
 __all__ = ["FEModel", "assemble"]
@@ -239,15 +241,17 @@ def _mass_tables(element: Element) -> tuple[Array, Array, Array]:
 
 
 def _warn_of_stiff_elements(mesh: Mesh) -> None:
-    """Warn of linear tetrahedra, wedges and pyramids, far too stiff in bending, and of shells of triangles."""
+    """Warn of linear tetrahedra, wedges and pyramids, far too stiff in bending, and of thin shells of
+    triangles on doubly curved surfaces."""
     stiff = {name: len(mesh.blocks[name].ids) for name in ("tet4", "wedge6", "pyramid5") if name in mesh.blocks}
     if stiff:
         what = " and ".join(f"{n} {name}" for name, n in stiff.items())
         message = f"{mesh.source}: {what} elements are far too stiff in bending; use those of second order"
         warnings.warn(message, PreprocessWarning, stacklevel=5)
-    triangles, others = (len(mesh.blocks[name].ids) if name in mesh.blocks else 0 for name in ("tri3", "quad4"))
-    if triangles > others:
-        message = f"{mesh.source}: {triangles} tri3 shells are stiff where a thin shell is doubly curved; use quad4"
+    triangles = mesh.structural.get("tri3")
+    curved = 0 if triangles is None else len(doubly_curved(mesh.nodes, triangles.connectivity))
+    if curved > CURVED * sum(len(block.ids) for block in mesh.structural.values()):
+        message = f"{mesh.source}: {curved} tri3 shells are on a doubly curved surface, where thin ones are stiff; use quad4"
         warnings.warn(message, PreprocessWarning, stacklevel=5)
 
 

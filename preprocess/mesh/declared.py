@@ -1,12 +1,15 @@
 """What a mesh file says of sections, materials, connections and masses."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 Item = dict[str, Any]
 Items = dict[str, Item]
+Indices = NDArray[np.int64]
 
 # Powers of the length unit, with forces in N and times in s; other keys have none.
 LENGTH = {
@@ -28,6 +31,15 @@ class Declared:
     connections: Items = field(default_factory=dict)
     materials: Items = field(default_factory=dict)
     masses: list[Item] = field(default_factory=list)
+
+    def connected(self, node_ids: Indices, node_sets: Mapping[str, Indices]) -> Indices:
+        """Rows of the nodes that the connections are at, by node numbers (N,) and the rows of sets."""
+        given = self.connections.values()
+        places = [each[key] for each in given for key in ("where", "reference", "first", "second") if key in each]
+        numbers = [number for each in given for number, _, _ in each.get("terms", ())]
+        numbers += [place for place in places if isinstance(place, int)]
+        sets = [node_sets[name] for name in places if isinstance(name, str)]
+        return np.concatenate([np.flatnonzero(np.isin(node_ids, numbers)), *sets])
 
     def scaled(self, unit: float) -> "Declared":
         """The same in metres, N and s, from lengths in a unit [m], N and s."""

@@ -199,6 +199,7 @@ class Mesh:
         ids = {name: block.ids for name, block in self.blocks.items()}
         self._reject(checks.bad_positions(self.nodes, self.node_ids) + checks.missing_nodes(len(self.nodes), connectivity, ids))
         pairs, tolerance = checks.coincident_nodes(self.nodes)
+        pairs = self._unjoined(pairs)
         structural = {name: connectivity[name] for name in self.structural}
         self._reject(checks.short_elements(self.nodes, structural, ids) or checks.folded_elements(self.nodes, structural, ids))
         if self.solids:
@@ -207,9 +208,18 @@ class Mesh:
             a, b = self.node_ids[pairs[0]]
             self._warn(
                 f"{len(pairs)} pairs of nodes coincide within {tolerance:.2g} m (first: {a} and {b}); merge them in the mesher"
+                + (", unless connections join them" if self.separate else "")
             )
         if not USUAL_SIZE[0] <= self.size <= USUAL_SIZE[1]:
             self._warn(f"the mesh is {self.size:.3g} m large with unit='{self.unit}'; is the unit right?")
+
+    def _unjoined(self, pairs: Indices) -> Indices:
+        """Pairs (n, 2) without those that the file joins by connections, as the ends of a spring without length, and those with a
+        node of no element, as the centre of a spider."""
+        of_elements, joined = np.zeros((2, len(self.nodes)), dtype=bool)
+        of_elements[np.concatenate([block.connectivity.ravel() for block in self.blocks.values()])] = True
+        joined[self.declared.connected(self.node_ids, self.node_sets)] = True
+        return pairs[of_elements[pairs].all(axis=1) & ~joined[pairs].all(axis=1)]
 
     def _check_solids(self, n_coincident: int) -> None:
         """The parts of structures, and those that connections join, are known in assembly only."""

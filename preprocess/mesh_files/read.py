@@ -91,16 +91,9 @@ def _mesh(raw: RawMesh, source: str, unit: str) -> Mesh:
 
 def _connected(raw: RawMesh) -> Indices:
     """Rows of the nodes that connections and masses of the file are at."""
-    given = raw.declared.connections.values()
-    places = [each[key] for each in given for key in ("where", "reference", "first", "second") if key in each]
-    numbers = [number for each in given for number, _, _ in each.get("terms", ())] + [
-        each["node"] for each in raw.declared.masses
-    ]
-    numbers += [place for place in places if isinstance(place, int)]
-    found = raw.node_sets
-    return np.concatenate(
-        [np.flatnonzero(np.isin(raw.node_ids, numbers)), *(found[name] for name in places if isinstance(name, str))]
-    )
+    masses = [each["node"] for each in raw.declared.masses]
+    own = raw.declared.connected(raw.node_ids, raw.node_sets)
+    return np.concatenate([np.flatnonzero(np.isin(raw.node_ids, masses)), own])
 
 
 def _kept(index: Indices, nodes: Indices) -> Indices:

@@ -205,6 +205,22 @@ def test_coincident_nodes_in_one_part_are_only_doubtful():
         Mesh.from_arrays(doubled, {"hex8": bricks})
 
 
+@pytest.mark.parametrize("card", ["RBE2,90,11,123456,5,6,7,8", "RBE3,90,,11,123456,1.,123,5,6\n,7,8"])
+def test_the_centre_of_a_spider_at_a_node_is_no_coincidence(tmp_path, card):
+    """It is no node of an element, and must not be merged with one."""
+    mesh = box_mesh((1.0, 1.0, 1.0), (1, 1, 1), "hex8")
+    lines = [f"GRID,{k + 1},,{','.join(f'{float(x)!r}' for x in place)}" for k, place in enumerate(mesh.nodes)]
+    hexa = [str(k + 1) for k in mesh.blocks["hex8"].connectivity[0]]
+    cells = ["CHEXA,1,1," + ",".join(hexa[:6]), "," + ",".join(hexa[6:])]
+    centre = "GRID,11,," + ",".join(f"{float(x)!r}" for x in mesh.nodes[7])
+    deck = [*lines, centre, *cells, "PSOLID,1,1", "MAT1,1,2.1+11,,.3,7850.", card, "ENDDATA"]
+    path = tmp_path / "spider.bdf"
+    path.write_text("BEGIN BULK\n" + "\n".join(deck) + "\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PreprocessWarning)
+        assert len(read_mesh(path, unit="m", structural=True).nodes) == 9
+
+
 def test_neighbours_of_unlike_order_are_rejected():
     """A hanging middle: one element of two has its own node in the middle of a common edge."""
     mesh = box_mesh((2.0, 1.0, 1.0), (2, 1, 1), "hex20")
