@@ -4,15 +4,13 @@ The element is that of `Shells` on the corners of the offset surface, which rigi
 
     x'_a = x_a + o_a,    u'_a = u_a + θ_a × o_a,    o_a = offset n_a
 
-with n_a the mean normal of the triangles at a node, by their angles there, so that neighbouring triangles meet on the offset
+with n_a the normal of the surface at a node (`shell_normals`), so that neighbouring triangles meet on the offset
 surface. Triangles moved along their own normals would not: they keep the area of the surface of the nodes, which on a radius R
 is less or more by the ratio offset/R. At folds the arms are along each triangle's own normal.
 
 The second-order displacement of an arm, ½ θ × (θ × o), gives work with the nodal forces f = K' u' of the element:
 
     θᵀ K0 θ = (f·θ)(θ·o) − (f·o) θ·θ
-
-Source of the weights: Thürmer and Wüthrich, J. Graphics Tools 3 (1998) 43.
 """
 
 from __future__ import annotations
@@ -60,7 +58,7 @@ class OffsetTriangles(Shells):
         return T
 
     def _at(self, zeta: float) -> Array:
-        """From the corners, which have the offset."""
+        """Heights from the corners, which have the offset."""
         return super()._at(zeta) - float(self.section.offset)
 
     def _given(self, found: Array) -> Array:

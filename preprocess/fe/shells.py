@@ -32,6 +32,7 @@ from flexmbs.flexible_body.free_body import skew
 from preprocess.fe.drilling_triangle import drilling_strains
 from preprocess.fe.freedoms import Freedoms
 from preprocess.fe.nodal_stress import elasticity
+from preprocess.fe.shell_normals import SMOOTH, smooth_normals
 from preprocess.fe.shell_schemes import SCHEMES, Scheme, Strains
 from preprocess.fe.shell_sections import STRAINED, Layer, SurfaceSection, with_free_thickness
 from preprocess.fe.structure import (
@@ -45,7 +46,6 @@ from preprocess.fe.structure import (
 )
 
 DRILLING = 0.01  # γ
-SMOOTH = np.cos(np.radians(25.0))  # between the normal of an element and the mean at its node; beyond, there is a fold
 FLAT = np.cos(np.radians(0.1))  # between the normal of a triangle, which is flat, and one that is given
 FOLDED = "its surface is folded, or curved more than its thickness and offset allow"
 ALONG = 1e-6  # sine of the angle between normal and orientation that is none
@@ -65,13 +65,15 @@ class Kinematics(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Shells(Structure):
     """Shells of one section and material. Columns n of the inner arrays are the degrees of freedom of the nodes, six each, and
-    behind them those of the inner node. means: the directors, where elements that are not here take part in them."""
+    behind them those of the inner node. smooth: normals (ne, nn, 3) of the surface, which all shells at a node have in common;
+    means: the directors, where elements that are not here take part in them."""
 
     section: SurfaceSection = field(kw_only=True)
+    smooth: Array | None = field(default=None, kw_only=True, repr=False)
     means: Array | None = field(default=None, kw_only=True, repr=False)
 
     def within(self, rows: Indices, number: Indices, freedoms: Freedoms) -> Structure:
-        return replace(cast(Shells, super().within(rows, number, freedoms)), means=self.directors[rows])
+        return replace(cast(Shells, super().within(rows, number, freedoms)), smooth=None, means=self.directors[rows])
 
     @property
     def _scheme(self) -> Scheme:
@@ -108,33 +110,16 @@ class Shells(Structure):
         """n_a (ne, nn + inner, 3): mean normal of the elements at a node, at folds the element's own; tri3 are flat."""
         if self.means is not None:
             return self.means
-        own = self._normals
         if self.kind == "tri3":
-            self._given(own)
-            return own
-        mean = self._smooth(own, np.ones(own.shape[:2]))
-        found = self._with_inner(self._given(mean))
+            self._given(self.normals)
+            return self.normals
+        found = self._with_inner(self.smooth_normals)
         return np.asarray(found / np.maximum(np.linalg.norm(found, axis=2), 1e-300)[..., None])
 
     @property
     def smooth_normals(self) -> Array:
-        """Mean normals (ne, 3, 3) of triangles at their nodes, or those that the section gives.
-
-        Their weights are the angles there, so that a normal does not depend on how flat sides are divided."""
-        before, after = (np.roll(self.x, k, axis=1) - self.x for k in (1, -1))
-        sine = np.linalg.norm(np.cross(before, after), axis=2)
-        angle = np.arctan2(sine, np.einsum("eac,eac->ea", before, after))
-        return self._given(self._smooth(self._normals, angle))
-
-    def _smooth(self, own: Array, weights: Array) -> Array:
-        """Mean normals (ne, nn, 3) of the elements at each node by weights (ne, nn); at folds the element's own."""
-        total = np.zeros((self.freedoms.nodes, 3))
-        np.add.at(total, self.connectivity, weights[..., None] * own)
-        mean = total[self.connectivity]
-        mean = mean / np.maximum(np.linalg.norm(mean, axis=2), 1e-300)[..., None]
-        least = np.full(self.freedoms.nodes, np.inf)
-        np.minimum.at(least, self.connectivity, np.einsum("eac,eac->ea", mean, own))
-        return np.where((least[self.connectivity] > SMOOTH)[..., None], mean, own)
+        """Normals (ne, nn, 3) of the surface at its nodes, or those that the section gives."""
+        return self._given(smooth_normals([self])[0] if self.smooth is None else self.smooth)
 
     def _given(self, found: Array) -> Array:
         """Directors (ne, nn, 3) with those that the section gives. Raises InputError for one far from the element's own."""
@@ -146,7 +131,7 @@ class Shells(Structure):
                 continue
             e, n = row[int(element)], np.array(direction) / np.linalg.norm(direction)
             for a in np.flatnonzero(self.numbers[e] == int(node)):
-                if not n @ self._normals[e, a] > (FLAT if self.kind == "tri3" else SMOOTH):
+                if not n @ self.normals[e, a] > (FLAT if self.kind == "tri3" else SMOOTH):
                     raise InputError(
                         f"section: normals: of element {int(element)} at node {int(node)}: is far from its surface; change it"
                     )
@@ -154,7 +139,7 @@ class Shells(Structure):
         return found
 
     @functools.cached_property
-    def _normals(self) -> Array:
+    def normals(self) -> Array:
         """Normals of the element at its nodes (ne, nn, 3)."""
         found = []
         for r, s in self._scheme.nodes:

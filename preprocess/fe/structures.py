@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from preprocess.fe.freedoms import NONE, Freedoms, Indices
 from preprocess.fe.material import Isotropic, Material
 from preprocess.fe.offset_triangles import offset_triangles
 from preprocess.fe.section import Section
+from preprocess.fe.shell_normals import smooth_normals
 from preprocess.fe.shells import Shells
 from preprocess.fe.straight_beams import StraightBeams
 from preprocess.fe.structure import Structure
@@ -60,9 +62,16 @@ def structures(mesh: Mesh, material: Materials, sections: Sections, freedoms: Fr
             table = block.connectivity[rows]
             made: Any = (TAPERED if section.varies else CLASSES).get(name, CLASSES[name])
             rows_of = name, table, block.ids[rows], mesh.node_ids[table]
-            each = made(*rows_of, own, freedoms, mesh.nodes[table], section=section)
-            found.append(offset_triangles(each) if name == "tri3" and section.offset else each)
-    return tuple(found)
+            found.append(made(*rows_of, own, freedoms, mesh.nodes[table], section=section))
+    return tuple(_on_one_surface(found))
+
+
+def _on_one_surface(found: list[Any]) -> list[Any]:
+    """Structures whose shells have common normals, of all sections and types at a node; triangles at their offset."""
+    shells = [each for each in found if CLASSES[each.kind] is Shells]
+    normals = dict(zip(map(id, shells), smooth_normals(shells)))
+    placed = [replace(each, smooth=normals[id(each)]) if id(each) in normals else each for each in found]
+    return [offset_triangles(each) if each.kind == "tri3" and each.section.offset else each for each in placed]
 
 
 def turning_nodes(mesh: Mesh) -> Indices:

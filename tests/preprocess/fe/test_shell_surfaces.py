@@ -183,3 +183,42 @@ def test_geometric_stiffness_of_offset_triangles_does_not_change_with_rotations(
 def test_a_triangle_whose_offset_surface_is_folded_is_named():
     with pytest.raises(InputError, match=r"tri3 element .* curved more than its thickness and offset allow; remesh there"):
         shell(tube(8, 1.0, "tri3"), 0.01, offset=-1.2)
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.05])
+def test_shells_of_all_types_and_sections_are_on_one_surface(offset):
+    """A tube of quad4 and pairs of tri3 in turn, of two sections: mass, inertia of the tube of quad4 of one section."""
+    count = 12
+    plain = tube(count, 1.0, "quad4")
+    cells = plain.blocks["quad4"].connectivity
+    split = np.arange(len(cells)) % 3 == 0
+    triangles = np.vstack([cells[split][:, [0, 1, 2]], cells[split][:, [0, 2, 3]]])
+    kept = int((~split).sum())
+    sets = {"a": np.arange(1, kept // 2 + 1), "b": np.arange(kept // 2 + 1, kept + len(triangles) + 1)}
+    mixed = pp.Mesh.from_arrays(plain.nodes, {"quad4": cells[~split], "tri3": triangles}, element_sets=sets)
+    sections = {name: pp.ShellSection(0.01, offset=offset) for name in sets}
+    fe = pp.assemble(mixed, MATERIAL, sections=sections)
+    thick = 1e-2 * 0.01**2  # second moments across the thickness are along directors, which are those of facets in tri3
+    np.testing.assert_allclose(of_mass(fe), of_mass(shell(plain, 0.01, offset=offset)), atol=fe.mass * thick)
+    polygon = 2 * count * np.sin(np.pi / count) * (1.0 + offset)
+    assert fe.mass == pytest.approx(RHO * 0.01 * 0.3 * polygon, rel=1e-12)
+
+
+def test_a_skin_stays_curved_where_a_stiffener_meets_it():
+    """A tube with a ring of plates across it: the skin has the offset of the tube without; normals of skin and ring are apart."""
+    count, offset = 16, 0.05
+    skin = tube(count, 1.0, "quad4")
+    height = skin.nodes[:, 2]
+    middle = np.flatnonzero(np.abs(height - np.median(height)) < 1e-9)
+    middle = middle[np.argsort(np.arctan2(*skin.nodes[middle, 1::-1].T))]
+    inner = len(skin.nodes) + np.arange(len(middle))
+    nodes = np.vstack([skin.nodes, skin.nodes[middle] * [0.7, 0.7, 1.0]])
+    ring = np.column_stack([middle, np.roll(middle, -1), np.roll(inner, -1), inner])
+    cells = np.vstack([skin.blocks["quad4"].connectivity, ring])
+    sets = {"skin": np.arange(1, len(cells) - len(ring) + 1), "ring": np.arange(len(cells) - len(ring) + 1, len(cells) + 1)}
+    mesh = pp.Mesh.from_arrays(nodes, {"quad4": cells}, element_sets=sets)
+    sections = {"skin": pp.ShellSection(0.01, offset=offset), "ring": pp.ShellSection(0.01)}
+    one = {name: pp.ShellSection(0.01) for name in sets}
+    stiff, plain = (pp.assemble(mesh, MATERIAL, sections=each) for each in (sections, one))
+    alone = [shell(skin, 0.01, offset=each) for each in (offset, 0.0)]
+    assert stiff.mass - plain.mass == pytest.approx(alone[0].mass - alone[1].mass, rel=1e-9)
