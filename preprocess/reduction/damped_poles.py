@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse as sp
 
 from flexmbs.flexible_body.parts import FloatArray
 from preprocess.fe.model import FEModel
@@ -54,19 +55,27 @@ class PoleErrors(NamedTuple):
 def damper_forces(fe: FEModel, shapes: FloatArray) -> FloatArray:
     """Forces (n, r) in the range of D, a basis of it, or those of velocities along some shapes (n, m) where its rank is larger
     than `MOST`."""
-    own = np.zeros((fe.freedoms.size, 0))
-    if fe.D is not None:
-        at = np.unique(fe.D.nonzero()[0])
-        D = fe.D[at][:, at].toarray()
-        size = np.sqrt(D.diagonal())
-        values, vectors = scipy.linalg.eigh(D / np.outer(size, size))
-        patterns = size[:, None] * vectors[:, values > RANK * values[-1]]
-        own = np.zeros((fe.freedoms.size, patterns.shape[1]))
-        own[at] = patterns
-    count = int(fe.engine.total(np.array(float(own.shape[1]))))  # of all processes, of which one has the dampers
+    at, patterns = _range(fe.D)
+    count = int(fe.engine.total(np.array(float(patterns.shape[1]))))  # of all processes, of which one has the dampers
     if count > MOST:
         return fe.damping_product(shapes[:, :MOST])
-    return fe.engine.assembled(own if own.shape[1] else np.zeros((len(own), count)))
+    own = np.zeros((fe.freedoms.size, count))
+    own[at, : patterns.shape[1]] = patterns  # none where this process has no dampers
+    return fe.engine.assembled(own)
+
+
+def _range(D: sp.csr_matrix | None) -> tuple[np.ndarray, FloatArray]:
+    """Degrees of freedom (k,) that D damps, and patterns (k, r) of forces there that span its range, if
+    there are at most `MOST` of them; else more than so many zeros."""
+    if D is None:
+        return np.zeros(0, np.int64), np.zeros((0, 0))
+    at = np.unique(D.nonzero()[0])
+    if len(at) > 12 * MOST:  # both ends of a damper may have six each
+        return at, np.zeros((len(at), MOST + 1))
+    block = D[at][:, at].toarray()
+    size = np.sqrt(block.diagonal())
+    values, vectors = scipy.linalg.eigh(block / np.outer(size, size))
+    return at, size[:, None] * vectors[:, values > RANK * values[-1]]
 
 
 def pole_errors(statics: InterfaceStatics, shapes: FloatArray, band: float) -> tuple[PoleErrors, ...]:

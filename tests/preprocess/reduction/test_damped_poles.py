@@ -100,6 +100,15 @@ def test_forces_of_dampers_span_their_damping():
     assert SERIAL is fe.engine
 
 
+def test_forces_of_many_dampers_are_those_of_the_shapes():
+    """Dashpots at all nodes of a bar: forces of velocities along the shapes, so that the body has no more than twice as many."""
+    mesh = pp.box_mesh((0.6, 0.05, 0.03), (40, 2, 1), "hex8")
+    links = {f"{a}": pp.Spring(a, b, 0.0, damping=50.0) for a, b in zip(mesh.node_ids[:-1].tolist(), mesh.node_ids[1:].tolist())}
+    fe = pp.assemble(mesh, STEEL, connections=links)
+    shapes = np.random.default_rng(0).standard_normal((fe.freedoms.size, 7))
+    np.testing.assert_allclose(damper_forces(fe, shapes), fe.D @ shapes)
+
+
 def test_inaccurate_poles_are_a_warning():
     fe = part(4)
     with pytest.warns(pp.PreprocessWarning, match=r"dampers: the pole at .* Hz, .* is off by about .*; use more modes"):
