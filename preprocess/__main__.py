@@ -42,7 +42,9 @@ def reduce_part(
 @app.command("inspect")
 def inspect_file(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Flexible body (HDF5), or a mesh.", show_default=False)],
-    unit: Annotated[str | None, typer.Option("--unit", help="Length unit of a mesh: m, cm, mm or in.")] = None,
+    unit: Annotated[
+        str | None, typer.Option("--unit", help="Unit of a mesh: m, cm, mm, in, or a system as mm-t-s, in-lbf-s.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Mass, frames, modes, origin and checks of a flexible body; sets, size and quality of a mesh."""

@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError, shown
 from preprocess.inputs.arguments import checked_arguments, floats, number
+from preprocess.inputs.known_materials import doubt
+from preprocess.inputs.units import SI
 from preprocess.inputs.warning import PreprocessWarning
 
 Array = NDArray[np.float64]
@@ -68,7 +70,7 @@ class Isotropic:
             raise InputError(*problems)
         if self.nu > 0.49:
             _warn(f"material: nu = {self.nu:g} is nearly incompressible; volumetric locking above 0.49")
-        _warn_of_speed(self.E, self.rho)
+        _warn_of_data(self.E, self.rho)
 
     @property
     def elasticity(self) -> Array:
@@ -124,7 +126,7 @@ class Orthotropic:
             raise InputError(*problems)
         if max(abs(nu) for nu in self.nu) > 0.49:
             _warn(f"material: nu = {tuple(self.nu)} is large; nu_ij is the contraction along j under tension along i")
-        _warn_of_speed(max(self.E), self.rho)
+        _warn_of_data(max(self.E), self.rho)
 
     def _bad_strengths(self) -> list[str]:
         if self.strengths is None:
@@ -190,7 +192,7 @@ class Anisotropic:
         problems += _bad_axes(self.axes)
         if problems:
             raise InputError(*problems)
-        _warn_of_speed(float(np.diagonal(C).max()), self.rho)
+        _warn_of_data(float(np.diagonal(C).max()), self.rho)
 
     @property
     def elasticity(self) -> Array:
@@ -246,13 +248,17 @@ def _nested(array: Array) -> Any:
     return tuple(map(_nested, array)) if array.ndim else float(array)
 
 
-def _warn_of_speed(E: float, rho: float) -> None:
-    speed = np.sqrt(E / rho)
+def _warn_of_data(E: float, rho: float) -> None:
+    """Warn of a modulus and a density that no solid has, or a common metal in other units."""
+    speed, doubtful = np.sqrt(E / rho), doubt(E, rho, SI)
     if not WAVE_SPEEDS[0] <= speed <= WAVE_SPEEDS[1]:
         _warn(
-            f"material: sqrt(E/rho) = {speed:.3g} m/s is not a wave speed of solids; are E = {E:g}, rho = {rho:g} in Pa, kg/m³?",
+            f"material: sqrt(E/rho) = {speed:.3g} m/s is not a wave speed of solids; are E = {E:g}, rho = {rho:g} in Pa, kg/m³?"
+            + (f" They {doubtful}" if doubtful else ""),
             level=6,
         )
+    elif doubtful:
+        _warn(f"material: E = {E:g}, rho = {rho:g} in Pa, kg/m³ {doubtful}", level=6)
 
 
 def _warn(message: str, level: int = 5) -> None:

@@ -6,6 +6,9 @@ from typing import NamedTuple
 
 from flexmbs.errors import InputError
 
+POUND = 4.4482216152605  # of force, N
+INCH, FOOT = 0.0254, 0.3048  # m
+
 
 class Units(NamedTuple):
     """Units of length [m], mass [kg] and time [s]; the force unit is the derived one."""
@@ -16,9 +19,28 @@ class Units(NamedTuple):
     time: float
 
     @property
+    def force(self) -> float:
+        """N."""
+        return self.mass * self.length / self.time**2
+
+    @property
     def stiffness(self) -> float:
         """Of a force per length, N/m."""
         return self.mass / self.time**2
+
+    @property
+    def pressure(self) -> float:
+        """Pa."""
+        return self.force / self.length**2
+
+    @property
+    def density(self) -> float:
+        """kg/m³."""
+        return self.mass / self.length**3
+
+    def factor(self, force: int, length: int, time: int) -> float:
+        """Of a quantity with these powers of the units."""
+        return self.force**force * self.length**length * self.time**time
 
 
 SI = Units("m-kg-s", 1.0, 1.0, 1.0)
@@ -29,9 +51,15 @@ UNIT_SYSTEMS = {
         Units("mm-t-s", 1e-3, 1e3, 1.0),
         Units("mm-kg-ms", 1e-3, 1.0, 1e-3),
         Units("mm-g-ms", 1e-3, 1e-3, 1e-3),
-        Units("in-lbf-s", 0.0254, 4.4482216152605 / 0.0254, 1.0),
+        Units("cm-g-s", 1e-2, 1e-3, 1.0),
+        Units("in-lbf-s", INCH, POUND / INCH, 1.0),
+        Units("ft-slug-s", FOOT, POUND / FOOT, 1.0),
     )
 }
+UNIT_SYSTEMS["SI"] = SI
+NEWTONS = {name: Units(name, size, 1.0 / size, 1.0) for name, size in (("m", 1.0), ("cm", 1e-2), ("mm", 1e-3), ("in", INCH))}
+"""Units of length, with forces in N and times in s."""
+MESH_UNITS = NEWTONS | UNIT_SYSTEMS
 
 
 def units_named(name: str) -> Units:
@@ -39,3 +67,10 @@ def units_named(name: str) -> Units:
     if name not in UNIT_SYSTEMS:
         raise InputError(f"units: {name!r} is unknown; give one of {', '.join(UNIT_SYSTEMS)}")
     return UNIT_SYSTEMS[name]
+
+
+def mesh_units(name: str, item: str) -> Units:
+    """Units of a mesh file by a length or the name of a system. Raises InputError naming the item."""
+    if not isinstance(name, str) or name not in MESH_UNITS:
+        raise InputError(f"{item} {name!r:.60} is unknown; give one of {', '.join(MESH_UNITS)}")
+    return MESH_UNITS[name]

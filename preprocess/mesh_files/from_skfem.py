@@ -7,10 +7,10 @@ import numpy as np
 from flexmbs.errors import InputError
 from preprocess.elements import ELEMENTS
 from preprocess.inputs.arguments import node_indices
+from preprocess.inputs.units import mesh_units
 from preprocess.mesh.checks import oriented
 from preprocess.mesh.mesh import Mesh
 from preprocess.mesh_files.raw_mesh import SOLIDS
-from preprocess.mesh_files.read import UNITS
 
 if TYPE_CHECKING:
     import skfem
@@ -20,7 +20,7 @@ def from_skfem(mesh: "skfem.Mesh", *, unit: str = "m") -> Mesh:
     """Solid mesh from a mesh of scikit-fem: ``MeshTet``, ``MeshTet2``, ``MeshHex``, ``MeshHex2``, ``MeshWedge1``.
 
     mesh: the mesh; its named boundaries become node sets, its named subdomains element sets.  unit: its length unit, "m", "cm",
-    "mm" or "in".
+    "mm" or "in", or a system of units as in `read_mesh`.
     Raises InputError for other objects, elements and units, and for every defect found by `Mesh.check`.
 
     Examples
@@ -39,9 +39,7 @@ def from_skfem(mesh: "skfem.Mesh", *, unit: str = "m") -> Mesh:
     kind = TYPE_MESH_MAPPING.get(type(mesh), type(mesh).__name__)
     if kind not in SOLIDS:
         raise InputError(f"mesh: {kind} elements are not supported; remesh with {', '.join(ELEMENTS)}")
-    if not isinstance(unit, str) or unit not in UNITS:
-        raise InputError(f"unit: {unit!r:.60} is unknown; give one of {', '.join(UNITS)}")
-    nodes, table = mesh.p.T * UNITS[unit], to_meshio(mesh, encode_cell_data=False).cells[0].data
+    nodes, table = mesh.p.T * mesh_units(unit, "unit:").length, to_meshio(mesh, encode_cell_data=False).cells[0].data
     facets = {
         name: node_indices(rows, f"scikit-fem: boundary {name!r}", mesh.facets.shape[1], "facet")
         for name, rows in (mesh.boundaries or {}).items()

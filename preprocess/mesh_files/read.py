@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 from flexmbs.errors import InputError
 from flexmbs.files.paths import file_path
 from preprocess.inputs.arguments import checked_arguments, flag, instance
+from preprocess.inputs.units import Units, mesh_units
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh.checks import missing_nodes, oriented
 from preprocess.mesh.mesh import ElementBlock, Mesh
 from preprocess.mesh_files.readers import RawMesh, raw_mesh
 
 Indices = NDArray[np.int64]
-
-UNITS = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "in": 0.0254}
 
 
 @checked_arguments
@@ -32,11 +31,13 @@ def read_mesh(
 ) -> Mesh:
     """Mesh of a file: Gmsh .msh (2.2, 4.1), Abaqus or CalculiX .inp, Nastran .bdf, VTU, MED.
 
-    unit: length unit of the file, "m", "cm", "mm" or "in"; fix: "orientation" reorders inverted elements.
+    unit: of the file: a length, "m", "cm", "mm" or "in", with forces in N and times in s, or a consistent system: "SI", "mm-t-s",
+    "mm-kg-ms", "mm-g-ms", "cm-g-s", "in-lbf-s", "ft-slug-s". Materials of the file that fit a common metal in another
+    system are a `PreprocessWarning`.
+    fix: "orientation" reorders inverted elements.
     structural: read trusses, beams and shells (lines, triangles, quadrilaterals of Gmsh, MED and VTU; S3, S4, S6, S8, B31, B32,
     T3D2; CTRIA3, CQUAD4, CTRIA6, CQUAD8, CBAR, CBEAM, CROD, CTUBE, CONROD) as elements instead of named edges and faces, with the
-    sections, materials, connections and masses of Abaqus, CalculiX and Nastran files, for `assemble`; their forces are in N,
-    times in s.
+    sections, materials, connections and masses of Abaqus, CalculiX and Nastran files, for `assemble`.
     separate: accept parts that do not share nodes, for connections between them.
     Node sets, named surfaces (their nodes) and physical groups become node sets; nodes without an element are omitted.
     Raises InputError for an unreadable file or an invalid mesh.
@@ -52,16 +53,15 @@ def read_mesh(
     (<Mesh of corner.vtu: 4 nodes, 1 tet4; sets: none>, 0.01)
     """
     source = str(file_path(path, "mesh"))
-    if not isinstance(unit, str) or unit not in UNITS:
-        raise InputError(f"{source}: unit {unit!r:.60} is unknown; give one of {', '.join(UNITS)}")
+    units = mesh_units(unit, f"{source}: unit")
     fix = (fix,) if isinstance(fix, str) else tuple(instance(fix, Iterable, f"{source}: fix", "'orientation' or nothing"))
     unknown = [name for name in fix if name != "orientation"]
     if unknown:
         raise InputError(f"{source}: fix {unknown[0]!r} is unknown; the only one is 'orientation'")
     raw = raw_mesh(Path(path), flag(structural, f"{source}: structural"))
-    for notice in raw.notices:
+    for notice in (*raw.notices, *raw.declared.doubtful_materials(units)):
         warnings.warn(f"{source}: {notice}", PreprocessWarning, stacklevel=3)
-    mesh = _mesh(raw, source, unit)
+    mesh = _mesh(raw, source, units)
     mesh = replace(mesh, separate=flag(separate, f"{source}: separate") or bool(raw.declared.connections))
     if fix:
         mesh = _reoriented(mesh)
@@ -69,8 +69,8 @@ def read_mesh(
     return mesh
 
 
-def _mesh(raw: RawMesh, source: str, unit: str) -> Mesh:
-    """Mesh of the elements, renumbered to the nodes they use, in metres."""
+def _mesh(raw: RawMesh, source: str, units: Units) -> Mesh:
+    """Mesh of the elements, renumbered to the nodes they use, in SI."""
     problems = missing_nodes(len(raw.points), raw.connectivity, raw.element_ids, raw.node_ids)
     if problems:
         raise InputError(*(f"{source}: {problem}" for problem in problems))
@@ -78,14 +78,14 @@ def _mesh(raw: RawMesh, source: str, unit: str) -> Mesh:
     index = np.full(len(raw.points), -1, dtype=np.int64)
     index[used] = np.arange(len(used))
     return Mesh(
-        nodes=raw.points[used] * UNITS[unit],
+        nodes=raw.points[used] * units.length,
         node_ids=raw.node_ids[used],
         blocks={name: ElementBlock(index[table], raw.element_ids[name]) for name, table in raw.connectivity.items()},
         node_sets={name: _kept(index, nodes) for name, nodes in raw.node_sets.items()},
         element_sets=raw.element_sets,
         source=source,
-        unit=unit,
-        declared=raw.declared.scaled(UNITS[unit]),
+        unit=units.name,
+        declared=raw.declared.scaled(units),
     )
 
 

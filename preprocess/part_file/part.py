@@ -96,13 +96,18 @@ TABLES = (
 )
 
 
+Unit = Literal[
+    "m", "cm", "mm", "in", "m-kg-s", "mm-t-s", "mm-kg-ms", "mm-g-ms", "cm-g-s", "in-lbf-s", "ft-slug-s", "SI"
+]  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Options:
     """The keys above the tables."""
 
     reference: str
     mesh: str | None = None
-    unit: Literal["m", "cm", "mm", "in"] | None = None
+    unit: Unit | None = None
     name: str | None = None
     fix: tuple[Literal["orientation"], ...] = ()
     lumped: bool = False

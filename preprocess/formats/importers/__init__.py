@@ -26,9 +26,9 @@ from preprocess.formats.importers.mbdyn import MBDyn
 from preprocess.formats.importers.mbsim import MBSim
 from preprocess.formats.importers.nastran import NastranDmig, NastranOp2, NastranOp4
 from preprocess.formats.importers.sid import StandardInputData
-from preprocess.formats.importers.units import UNIT_SYSTEMS, Units, units_named
 from preprocess.inputs.arguments import checked_arguments, instance, integer
 from preprocess.inputs.guard import reason
+from preprocess.inputs.units import UNIT_SYSTEMS, Units, units_named
 from preprocess.inputs.warning import PreprocessWarning
 
 _ALL: tuple[Importer, ...] = (

@@ -14,7 +14,7 @@ from flexmbs.errors import InputError
 from flexmbs.flexible_body.parts import FloatArray
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.fe.model import FEModel
-from preprocess.formats.importers.units import SI, Units
+from preprocess.inputs.units import SI, Units
 
 ImportedPart = FEModel | FlexibleBodyData
 

@@ -13,7 +13,7 @@ from flexmbs.flexible_body.parts import FlexibleFrame, FloatArray, GeometricStif
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.body.shape_integrals import ShapeIntegrals
 from preprocess.formats.importers.base import ImportReport, Request
-from preprocess.formats.importers.units import Units
+from preprocess.inputs.units import Units
 
 MANY_NODES = 100  # above, only named nodes become frames
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from flexmbs.errors import InputError
 from preprocess.fe.model import HELD, FEModel
 from preprocess.formats.importers.base import ImportReport
-from preprocess.formats.importers.units import Units
+from preprocess.inputs.units import Units
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]

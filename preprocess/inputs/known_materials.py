@@ -1,0 +1,83 @@
+"""Known materials by Young's modulus and density, to find data in other units than those declared.
+
+The ratio E/ρ alone does not: it is the same in lbf and N, and in mm-kg-ms and SI. Data that fit a known material in the declared
+units are right; others are doubtful only where they are those of a common metal in other units, since models have soft, light and
+rigid materials on purpose.
+
+Source: Ashby, Materials Selection in Mechanical Design (2011), figure 4.3 and appendix A.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from preprocess.inputs.units import NEWTONS, SI, UNIT_SYSTEMS, Units
+
+GRAVITY = 9.80665 / 0.0254  # in/s², of densities in lb/in³
+DENSITIES = (  # unit, kg/m³, remedy
+    ("lb/in³", UNIT_SYSTEMS["in-lbf-s"].density / GRAVITY, "divide them by 386.1, as by PARAM,WTMASS,0.00259"),
+    ("kg/mm³", 1e9, "divide them by 1000, to t/mm³"),
+    ("g/cm³", 1e3, "give them in the units of force, length and time"),
+)
+DENSEST = 3e4  # kg/m³; osmium has 22,600
+
+
+class Known(NamedTuple):
+    """Ranges of E [Pa] and ρ [kg/m³]."""
+
+    name: str
+    E: tuple[float, float]
+    rho: tuple[float, float]
+
+
+METALS = (
+    Known("steel", (1.8e11, 2.2e11), (7500.0, 8200.0)),
+    Known("cast iron", (8e10, 1.8e11), (6900.0, 7500.0)),
+    Known("aluminium", (6.2e10, 8.3e10), (2500.0, 2900.0)),
+    Known("titanium", (9.5e10, 1.25e11), (4300.0, 4850.0)),
+    Known("magnesium", (4e10, 4.8e10), (1700.0, 1900.0)),
+    Known("copper alloy", (9e10, 1.5e11), (8200.0, 9000.0)),
+    Known("nickel alloy", (1.5e11, 2.4e11), (7800.0, 9200.0)),
+)
+OTHERS = (
+    Known("zinc alloy", (6e10, 1.1e11), (5000.0, 7200.0)),
+    Known("lead or tin", (1e10, 5e10), (7000.0, 11500.0)),
+    Known("noble or refractory metal", (5e10, 5.7e11), (8500.0, 22700.0)),
+    Known("ceramic or glass", (5e10, 1.3e12), (2200.0, 16000.0)),
+    Known("concrete or stone", (5e9, 1e11), (800.0, 3500.0)),
+    Known("composite", (5e9, 5e11), (1000.0, 2600.0)),
+    Known("wood or bone", (5e7, 3e10), (90.0, 2200.0)),
+    Known("polymer", (1e7, 2.5e10), (800.0, 2400.0)),
+    Known("rubber or tissue", (1e2, 5e8), (700.0, 2300.0)),
+    Known("foam or honeycomb", (1e3, 3e9), (20.0, 1000.0)),
+    Known("light foam", (1e3, 4e7), (1.0, 20.0)),
+)
+
+
+def known_material(E: float, rho: float, among: Iterable[Known] = (*METALS, *OTHERS)) -> str | None:
+    """Name of a known material with this modulus [Pa] and density [kg/m³]; None if there is none."""
+    fitting = (each.name for each in among if each.E[0] <= E <= each.E[1] and each.rho[0] <= rho <= each.rho[1])
+    return next(fitting, None)
+
+
+def doubt(E: float, rho: float, units: Units) -> str | None:
+    """What is said of a modulus and a density in ``units`` that are those of a common metal in other units, as "are those of
+    steel in mm-t-s", or of no material; None without doubt.
+
+    Decks in inches and newtons are not made: there data in lbf have precedence, in which steel looks like magnesium in N.
+    """
+    fits = known_material(E * units.pressure, rho * units.density)
+    others = [] if fits else [each for each in UNIT_SYSTEMS.values() if each[1:] != units[1:]]
+    for other in [UNIT_SYSTEMS["in-lbf-s"]] * (units == NEWTONS["in"]) + others:
+        metal = known_material(E * other.pressure, rho * other.density, METALS)
+        if metal:
+            return f"are those of {metal} in {other.name}"
+    if fits:
+        return None
+    for density, factor, remedy in DENSITIES:
+        metal = known_material(E * units.pressure, rho * factor, METALS)
+        if metal and units[1:] != SI[1:]:
+            return f"are those of {metal} with densities in {density}: {remedy}"
+    size = rho * units.density
+    return f"fit no known material: the density is {size:.3g} kg/m³" if size > DENSEST else None
