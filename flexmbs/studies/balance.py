@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import cholesky, orthogonal_procrustes, solve_triangular
 
 from flexmbs.diagnosis.rank import displaced
 from flexmbs.dynamics.dense import terms
@@ -27,6 +27,8 @@ SETTLINGS, SETTLED = 50, 1e-12  # Newton steps of force states; of their size
 ROUND_OFF = 1e-14  # of lengths in m and of unit vectors
 NOT_HELD = 1e-6  # (rad/s)²: slower than a period of two hours
 NOISE = 1e-13  # of the largest squared frequency
+ASYMMETRIC = 1e-6  # of the largest stiffness: above the errors of differences
+BISECTIONS = 30  # of the damping of a Levenberg–Marquardt step, from 1e-30 on by factors of 100
 
 
 class OwnStates(NamedTuple):
@@ -75,23 +77,66 @@ class Balance:
         value, vector = np.linalg.eigh(0.5 * (self.stiffness + self.stiffness.T))
         return value, self.N @ vector
 
+    @property
+    def conservative(self) -> bool:
+        """True if the reduced stiffness is symmetric: an equilibrium at rest is a stationary point of an energy."""
+        A = self.stiffness
+        return bool(np.abs(A - A.T).max(initial=0.0) <= ASYMMETRIC * np.abs(A).max(initial=0.0))
+
+    def loose(self) -> tuple[np.ndarray, np.ndarray]:
+        """Left and right null vectors (f, k) of the reduced stiffness, U and V: unsupported directions N V, in which the force is
+        Uᵀ Nᵀ r. U is turned to be as near to V as possible; both are equal for a symmetric stiffness."""
+        left, value, right = np.linalg.svd(self.stiffness)
+        few = value <= self.held
+        U, V = left[:, few], right[few].T
+        return (U @ orthogonal_procrustes(U, V)[0] if few.any() else U), V
+
     def step(self, load: np.ndarray, shift: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
         """(δ, change of (λ, z)) towards R = ``load``, with ``shift`` added to the reduced stiffness, and 1 (rad/s)² in
         unsupported directions."""
-        closing, out, A = -self.P @ self.g, self.r - load, self.stiffness
-        value, vector = np.linalg.eigh(0.5 * (A + A.T))
-        loose = vector[:, np.abs(value) <= self.held]
-        A = A + shift * np.eye(len(A)) + loose @ loose.T
+        closing, out, (U, V) = -self.P @ self.g, self.r - load, self.loose()
+        A = self.stiffness + shift * np.eye(self.N.shape[1]) + U @ V.T
         delta = closing - self.N @ np.linalg.lstsq(A, self.N.T @ (out + self.K @ closing), rcond=None)[0]
+        return delta, self._change(out, delta)
+
+    def _change(self, out: np.ndarray, delta: np.ndarray) -> np.ndarray:
+        """Change of (λ, z) that balances ``out`` + K δ along the constraints."""
         change = np.linalg.lstsq(self.forces, out + self.K @ delta, rcond=RANK)[0]
         change[len(self.state.lam) + self.own.places] = self.own.change + self.own.slope @ delta
-        return delta, change
+        return np.asarray(change)
+
+    def weights(self) -> np.ndarray:
+        """W (f, ns): W r is the unbalanced force as displacements, each direction's over its own stiffness [√kg m]."""
+        value, vector = np.linalg.eigh(0.5 * (self.stiffness + self.stiffness.T))
+        return np.asarray((vector / np.maximum(np.abs(value), self.held)).T @ self.N.T)
+
+    def trusted(self, reach: float) -> tuple[np.ndarray, np.ndarray]:
+        """(δ, change of (λ, z)) of a Levenberg–Marquardt step for the residual W R, not longer than ``reach``:
+
+            y = argmin |W (r + K δ_p) + W K N y|² + μ |y|²,  δ = δ_p + N y,
+
+        the smallest μ ≥ 0 for that length. Source: Moré, The Levenberg–Marquardt algorithm, in: Numerical Analysis (1978) 105.
+        """
+        closing, W = -self.P @ self.g, self.weights()
+        left, size, right = np.linalg.svd(W @ self.K @ self.N)
+        b, floor = left.T @ (W @ (self.r + self.K @ closing)), NOISE * size.max(initial=0.0)
+        size = np.maximum(size, floor)
+
+        def at(damping: float) -> np.ndarray:
+            return np.asarray(closing - self.N @ (right.T @ (size / (size**2 + damping) * b)))
+
+        delta, low, high = at(0.0), 1e-30, 1e30
+        if self.span(delta) > reach:
+            for _ in range(BISECTIONS):
+                middle = np.sqrt(low * high)
+                low, high = (middle, high) if self.span(at(middle)) > reach else (low, middle)
+            delta = at(high)
+        return delta, self._change(self.r, delta)
 
     def fall(self) -> float:
         """Largest acceleration along unsupported directions, rad/s² or relative to the size of the model."""
-        value, vector = self.free()
-        loose = vector[:, np.abs(value) <= self.held]
-        return self.span(loose @ (loose.T @ self.r))
+        U, V = self.loose()
+        return self.span(self.N @ (V @ (U.T @ (self.N.T @ self.r))))
 
     def span(self, delta: np.ndarray) -> float:
         """Largest component of a displacement in rad, or relative to the size of the model."""

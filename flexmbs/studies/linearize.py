@@ -196,8 +196,21 @@ def _other(here: State, speed: float) -> State | None:
 
 def _about(here: State, inputs: Sequence[Port], outputs: Sequence[Port], independent: Sequence[str]) -> Linearization:
     """The linearization about a state; steady if the velocities are constant."""
-    slopes, known = tangents(here), dense(here)
+    slopes = tangents(here)
     require_slopes(here, slopes)
+    return _with_slopes(here, slopes, inputs, outputs, independent)
+
+
+def modes_about(here: State, slopes: Tangents) -> Modes:
+    """The modes about a state with its tangents, which are mean ones at corners."""
+    return _with_slopes(here, slopes, (), (), ()).modes
+
+
+def _with_slopes(
+    here: State, slopes: Tangents, inputs: Sequence[Port], outputs: Sequence[Port], independent: Sequence[str]
+) -> Linearization:
+    """The linearization about a state with its tangents."""
+    known = dense(here)
     full, A = _full(here, slopes, known)
     wanted, shown = read_inputs(here, inputs), read_outputs(here, outputs, slopes)
     ports = (wanted.all_names, tuple(shown.names), wanted.all_units, tuple(shown.units), len(wanted.drives))

@@ -3,8 +3,7 @@
 import numbers
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,8 +17,8 @@ from flexmbs.initial.dependent_motions import require_independent_motions
 from flexmbs.initial.initial_state import consistent_state
 from flexmbs.model.check import declaration_report
 from flexmbs.results.state import HasState, State, given_state, started
-from flexmbs.results.views import JointView
 from flexmbs.studies.balance import RANK, Balance, balance, moved
+from flexmbs.studies.equilibrium import Equilibrium
 from flexmbs.studies.sequence import checked_times, solution_of
 from flexmbs.studies.tangent import dense, evaluate
 from flexmbs.system.names import velocity_names
@@ -38,44 +37,9 @@ SMALLEST_INCREMENT = 1e-3
 RELAXATIONS = 400
 MOST_HALVINGS = 6  # of the time between two equilibria
 REACH = 0.2  # first length of a relaxation's step
-
-
-@dataclass(frozen=True, eq=False)
-class Equilibrium:
-    """A state at rest (or in steady motion) in equilibrium: −k(q) − Gᵀλ = 0, g(q, t) = 0.
-
-    state: joint coordinates, multipliers, force states; the start of a run by ``simulate(model, start=equilibrium)``.
-    residual: largest unbalanced generalized force (N, N m).  load_steps, iterations: cost.
-    frequencies: of the tangent stiffness over the mass matrix, rad/s, ascending; negative ones are those of unstable directions.
-    indifferent: names of unsupported coordinates, kept at their initial values.
-    """
-
-    state: State
-    residual: float
-    load_steps: int
-    iterations: int
-    frequencies: np.ndarray
-    indifferent: tuple[str, ...] = field(default=())
-
-    @property
-    def stable(self) -> bool:
-        """True if no free direction has negative stiffness."""
-        return bool((self.frequencies >= 0.0).all())
-
-    @cached_property
-    def solution(self) -> Solution:
-        """A solution with this one state: views by body, frame, joint and drive."""
-        return solution_of([self.state], options={"analysis": "statics", "t": self.state.t})
-
-    @cached_property
-    def reactions(self) -> dict[str, JointView]:
-        """Wrench through each joint, arrays with one row."""
-        return {name: self.solution.joint(name) for name in self.solution.joints}
-
-    def __str__(self) -> str:
-        kind = "stable" if self.stable else "unstable"
-        text = f"{kind} equilibrium at t = {self.state.t:g} s: residual {self.residual:.1e}, {self.load_steps} load steps"
-        return f"{text}, {self.iterations} iterations"
+TRUSTED = 200  # steps of the trust region
+ENOUGH, LITTLE, MUCH = 1e-4, 0.25, 0.75  # of the predicted decrease of the residual: accepted, region smaller, larger
+SHORTEST = 1e-10  # rad or relative to the size of the model: the residual has a minimum that is no zero
 
 
 def statics(
@@ -85,9 +49,11 @@ def statics(
     """Equilibrium k(q, 0, z) + Gᵀλ = 0, g(q, t) = 0, ż = 0 of a model, from its declared position or from ``start``.
 
     load_steps: number of increments of the load.
-    Unbalanced loads of the start are applied in ``load_steps`` increments, or in smaller ones if Newton's method requires it;
-    if the tangent stiffness is not positive there, the model relaxes into an equilibrium instead (Newton's method with bounded
-    descent steps, Nocedal and Wright 2006, §4.3).
+    Unbalanced loads of the start are applied in ``load_steps`` increments, or in smaller ones if Newton's method requires it.
+    If the tangent stiffness is not positive there, a model at rest under conservative loads relaxes into a minimum of its energy
+    (Newton's method with bounded descent steps, Nocedal and Wright 2006, §4.3). In steady motion, and with non-conservative
+    loads, an equilibrium is no minimum: that of the increments is kept unless it diverges. What has neither is found as a zero of
+    the residual by Newton's method with a trust region (Levenberg–Marquardt), stable or not.
     steady: equilibrium of the motion with drives at constant rates, with inertia forces, instead of rest.
     allow_indifferent: unsupported coordinates keep their positions; without it they are an error.
     Raises `InputError` for a model that does not assemble, `SolverError` if there is no equilibrium.
@@ -138,12 +104,36 @@ class _Search:
         self.start = replace(state, lam=state.lam + np.linalg.lstsq(G.T, evaluate(state).r, rcond=RANK)[0])
 
     def run(self, load_steps: int) -> Equilibrium:
-        """The equilibrium by load increments, or by relaxation if the start is not stable."""
+        """The equilibrium by load increments, by relaxation if the start is not stable, or as a zero of the residual."""
+        found = self._found(load_steps)
+        _warn_of_corners(found)
+        return found
+
+    def _found(self, load_steps: int) -> Equilibrium:
         here = balance(self.start)
-        stable = bool((here.free()[0] > here.held).all())
+        positive = bool((here.free()[0] > here.held).all())
         at_rest = here.span(here.step(0.0 * here.r)[0]) < CONVERGED and here.fall() < AT_REST
-        found = self._loaded(here.r.copy(), load_steps) if stable or at_rest else None
-        return self._result(self._relaxed() if found is None else found)
+        minimum = here.conservative and not self.steady
+        near = self._loaded(here.r.copy(), load_steps) if positive or at_rest or not minimum else None
+        if near is not None and (positive or at_rest):
+            return self._result(near)
+        found = self._accepted(near)
+        if found is not None and not found.diverges:
+            return found
+        try:
+            return self._result(self._relaxed())
+        except SolverError:
+            found = found or self._accepted(self._zero())
+            if found is None:
+                raise
+            return found
+
+    def _accepted(self, state: State | None) -> Equilibrium | None:
+        """The equilibrium at a state, None if it is none."""
+        try:
+            return None if state is None else self._result(state)
+        except SolverError:
+            return None
 
     def _loaded(self, residual: np.ndarray, load_steps: int) -> State | None:
         """The loads in increments from the start; None if even the smallest does not converge."""
@@ -203,6 +193,35 @@ class _Search:
             state, last = self._motion(moved(here.state, delta, change)), y
         raise SolverError(f"statics: no equilibrium found, '{_name(here, delta)}' diverges; {HOLD}, or remove its load")
 
+    def _zero(self) -> State | None:
+        """A zero of the residual R, wherever the stiffness is indefinite, by steps within a trust region; None without one.
+
+        The merit is |W R|, the residual as displacements (`Balance.weights`), with W of the state from which a step begins.
+        """
+        here, reach, nothing = balance(self.start), REACH, np.zeros(len(self.start.s))
+        for _ in range(TRUSTED):
+            delta, change = here.trusted(reach)
+            length = here.span(delta)
+            if length < NUDGE:
+                found, _ = self._newton(here.state, nothing)
+                if found is not None:
+                    self.load_steps += 1
+                    return found
+            W, there = here.weights(), balance(self._motion(moved(here.state, delta, change)))
+            self.iterations += 1
+            before, after = float(np.linalg.norm(W @ here.r)), float(np.linalg.norm(W @ there.r))
+            predicted = before - float(np.linalg.norm(W @ (here.r + here.K @ delta)))
+            gain = (before - after) / max(predicted, np.finfo(float).tiny)
+            if not gain >= LITTLE:
+                reach = LITTLE * length
+            elif gain > MUCH:
+                reach = min(max(reach, 2.0 * length), LONGEST)
+            if reach < SHORTEST:
+                return None
+            if gain > ENOUGH:
+                here = there
+        return None
+
     def _motion(self, state: State) -> State:
         """The state with the velocities and accelerations of the drives if a steady motion is requested."""
         if not self.steady:
@@ -214,9 +233,8 @@ class _Search:
 
     def _result(self, state: State) -> Equilibrium:
         here = balance(state)
-        value, direction = here.free()
-        loose = np.flatnonzero(np.abs(value) <= here.held)
-        names = tuple(dict.fromkeys(_name(here, direction[:, k]) for k in loose))
+        loose = (here.N @ here.loose()[1]).T
+        names = tuple(dict.fromkeys(_name(here, direction) for direction in loose))
         listed = ", ".join(f"'{name}'" for name in names)
         if here.fall() >= AT_REST:
             raise SolverError(f"statics: unsupported under load: {listed}; {HOLD}")
@@ -226,21 +244,19 @@ class _Search:
         if moves and not names and not here.unbalanced() < BALANCED:
             left = f"{np.abs(here.r).max():.2g} N or N m"
             raise SolverError(f"statics: no equilibrium found, {left} are left; controllers at their limits cannot hold the load")
-        _warn_of_corners(here)
-        frequencies = np.sign(value) * np.sqrt(np.abs(value))
-        frequencies[loose] = 0.0
         require_independent_motions(here.state.compiled, here.state.q, here.state.beta)
         residual = float(np.abs(here.r).max(initial=0.0))
-        return Equilibrium(here.state, residual, self.load_steps, self.iterations, frequencies, names)
+        counts = self.load_steps, self.iterations
+        return Equilibrium(here.state, residual, *counts, names, len(loose), float(np.sqrt(here.held)), here.tangents)
 
 
-def _warn_of_corners(here: Balance) -> None:
+def _warn_of_corners(found: Equilibrium) -> None:
     """`ModelWarning` where forces have no slope along the coordinates: the frequencies are those of neither side."""
-    texts = [str(corner) for corner in here.tangents.corners if not corner.moving]
-    names = velocity_names(here.state.compiled)
-    texts += [f"the equations have no slope along '{names[k]}' at this state" for k in np.flatnonzero(here.tangents.rough)]
+    texts = [str(corner) for corner in found.slopes.corners if not corner.moving]
+    names = velocity_names(found.state.compiled)
+    texts += [f"the equations have no slope along '{names[k]}' at this state" for k in np.flatnonzero(found.slopes.rough)]
     for text in texts:
-        warnings.warn(f"statics: {text}; the frequencies are those of a mean slope", ModelWarning, stacklevel=2)
+        warnings.warn(f"statics: {text}; the frequencies are those of a mean slope", ModelWarning, stacklevel=3)
 
 
 def _name(here: Balance, direction: np.ndarray) -> str:
