@@ -3,6 +3,7 @@
 import time
 import warnings
 from collections.abc import Callable
+from typing import Protocol
 
 from flexmbs.audit.coupling_rates import contact_rates, coupling_rates
 from flexmbs.audit.event_steps import event_steps
@@ -19,7 +20,7 @@ from flexmbs.audit.work_within import work_within_steps
 from flexmbs.errors import AuditError, AuditWarning, shown
 from flexmbs.results.bodies import data_of, flexible_bodies
 from flexmbs.results.solution import SolutionData
-from flexmbs.system.check import PASS, WARN, Check
+from flexmbs.system.check import NOT_JUDGED, PASS, WARN, Check
 from flexmbs.time_stepping.run import Run
 
 
@@ -60,9 +61,17 @@ def _attempted(title: str, checks: Callable[[], list[Check]]) -> list[Check]:
         return [Check(title, WARN, f"was not possible: {type(error).__name__}: {shown(str(error))}")]
 
 
-def report_findings(solution: SolutionData, *, strict: bool) -> None:
+class Audited(Protocol):
+    """A result with checks: a solution, an equilibrium, branches of modes."""
+
+    @property
+    def audit(self) -> tuple[Check, ...]:
+        """The checks."""
+
+
+def report_findings(solution: Audited, *, strict: bool = False) -> None:
     """An `AuditWarning` for each check that is not PASS; with ``strict`` an `AuditError` for all of them."""
-    found = [check for check in solution.audit if check.status != PASS]
+    found = [check for check in solution.audit if check.status not in (PASS, NOT_JUDGED)]
     if strict and found:
         raise AuditError("\n".join(f"{check.status}: {check}" for check in found), solution)
     for check in found:

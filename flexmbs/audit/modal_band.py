@@ -89,7 +89,8 @@ def modal_band(compiled: Compiled, modes: ShownModes, bodies: Sequence[str]) -> 
         if out.any():
             lowest = float(modes.frequency[out].min())
             text += f"; {int(out.sum())} of {len(out)} modes are beyond, from {lowest:.4g} Hz on"
-        wrong = bool(out.any() and (modes.asked or out[np.argmax(on)]))
+        first = int(np.argmin(np.where(on, modes.frequency, np.inf)))
+        wrong = bool(out.any() and (modes.asked or out[first]))
         remedy = "reduce it with more modes" if wrong else ""
         found.append(Check(f"Frequencies of {name}", WARN if wrong else PASS, text, remedy))
     return found

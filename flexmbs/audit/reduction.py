@@ -2,7 +2,8 @@
 
 Under inertia and interface loads ζ a body lacks the displacement Σ_j ζ_j w_j of its static response, w_j the part of the response
 to the unit load j that its modes do not span. Its root mean square over the mass, √(ζᵀ W ζ), is compared with that of the modes,
-√(qᵀ m_ff q/m), and with the size of the body. Stress includes the static correction and is not affected.
+√(qᵀ m_ff q/m), and with the size of the body. Stress includes the static correction and is not affected. Small motions about a
+state depend on its displacements only as its shape does: there they are compared with the size of the model alone.
 """
 
 from typing import NamedTuple
@@ -17,11 +18,15 @@ from flexmbs.system.check import PASS, Check, graded
 from flexmbs.system.sizes import model_size
 
 LACKING = (0.05, 0.5)  # of the largest displacement
+OUT_OF_SHAPE = (1e-3, 5e-2)  # of the model's size
 SMALL = 1e-7  # of the model's size: negligible displacements
 
 
-def reduction(mine: SolutionData) -> list[Check]:
-    """A check for each flexible body whose data include the missing displacements; ``mine``: states of the run."""
+def reduction(mine: SolutionData, *, shape: bool = False) -> list[Check]:
+    """A check for each flexible body whose data include the missing displacements.
+
+    mine: states of the run.  shape: the result depends on the shape of the model alone.
+    """
     if len(mine.t) == 0:
         return []
     found = []
@@ -30,7 +35,8 @@ def reduction(mine: SolutionData) -> list[Check]:
         lacking = [each for piece, data in pieces if (each := _lacking(mine, piece, data))]
         if lacking:
             worst = max(lacking)
-            status = graded(worst.share, LACKING)
+            of_size = worst.metres / model_size(mine.compiled)
+            status = graded(of_size, OUT_OF_SHAPE) if shape else graded(worst.share, LACKING)
             text = f"lack {worst.share:.1e} of the displacement, {worst.metres:.1e} m in the mean, at t = {worst.t:.4g} s"
             remedy = "" if status == PASS else "reduce it with inertia_loads=True or with more modes"
             found.append(Check(f"Modes of {name}", status, text, remedy))

@@ -36,15 +36,15 @@ PRELOAD = 1e4  # times their forces: smaller joint forces are residuals of other
 SWITCHED_OFF = Check("Audit", NOT_JUDGED, "switched off", "leave audit=True")
 
 
-def audited_states(solution: SolutionData, *, balanced: bool, deformed: bool = True) -> list[Check]:
+def audited_states(solution: SolutionData, *, balanced: bool, deformed: bool = True, shape: bool = False) -> list[Check]:
     """Checks of the outputs of an analysis without integration.
 
     balanced: nothing but constraints balances inertia and applied forces.  deformed: the elastic
-    coordinates are those of the loads.
+    coordinates are those of the loads.  shape: the result depends on displacements as on the shape.
     """
     try:
         mine = _some(solution)
-        found = reduction(mine) if deformed else []
+        found = reduction(mine, shape=shape) if deformed else []
         return found + _second_opinion(mine, balanced=balanced)
     except Exception as error:  # a user function that is undefined there
         text = f"was not possible: {type(error).__name__}: {shown(str(error))}"
@@ -54,14 +54,12 @@ def audited_states(solution: SolutionData, *, balanced: bool, deformed: bool = T
 def _some(solution: SolutionData) -> SolutionData:
     """At most `MOST` outputs and those of the largest accelerations and multipliers."""
     count = len(solution.t)
-    extreme = [
-        int(np.abs(each).max(axis=1, initial=0.0).argmax()) for each in (solution.sd, solution.lam)
-    ]
+    extreme = [int(np.abs(each).max(axis=1, initial=0.0).argmax()) for each in (solution.sd, solution.lam)]
     even = np.linspace(0, count - 1, min(count, MOST)).round().astype(int)
     pick = np.unique([*even, *extreme])
-    trajectory = Trajectory(*(each[pick] for each in solution.trajectory))
+    parts = (each[pick] if len(each) == count else each for each in solution.trajectory)
     info = RunInfo(redundant=solution.run.redundant)
-    return SolutionData(solution.compiled, trajectory, {}, info)
+    return SolutionData(solution.compiled, Trajectory(*parts), {}, info)
 
 
 class _Motion(NamedTuple):
@@ -135,9 +133,7 @@ def _motion(solution: SolutionData, target: Compiled) -> _Motion:
             s[:, place], sd[:, place] = v, a
         else:
             parts = (v, w), (a - np.cross(w, v), wd)
-            s[:, place], sd[:, place] = (
-                np.hstack([np.einsum("tji,tj->ti", body.rotation, x) for x in part]) for part in parts
-            )
+            s[:, place], sd[:, place] = (np.hstack([np.einsum("tji,tj->ti", body.rotation, x) for x in part]) for part in parts)
     return _Motion(s, sd)
 
 
@@ -154,9 +150,7 @@ def _absolute(mine: SolutionData, target: Compiled, k: int) -> tuple[Terms, Init
 class _Equations:
     """The equations in absolute coordinates at one state: terms, inertia forces, forces of round-off."""
 
-    def __init__(
-        self, target: Compiled, start: InitialState, t: float, s: np.ndarray, sd: np.ndarray
-    ) -> None:
+    def __init__(self, target: Compiled, start: InitialState, t: float, s: np.ndarray, sd: np.ndarray) -> None:
         system, work = target.system, make_work(target.system, start.beta)
         q, z, self.sizes = start.q.copy(), start.z.copy(), displacement_sizes(target)
         self.elastic = np.zeros(len(s), bool)
@@ -176,11 +170,14 @@ class _Equations:
         return np.asarray(self.inertia - self.known.k)
 
     def power_share(self, own: Terms, sd: np.ndarray, v: np.ndarray, there: np.ndarray) -> float:
-        """Difference of the virtual powers along v and ``there``, over the sum of their parts."""
-        size = np.abs(there)
+        """Difference of the virtual powers along v and ``there``, over that of the largest force.
+
+        Forces across the velocities count as well: their power is zero by cancellation.
+        """
         apart = abs(float(v @ (own.M @ sd - own.k)) - float(there @ self.residual))
-        whole = float(size @ (np.abs(self.inertia) + np.abs(self.known.k)))
-        return max(apart - float(size @ self.noise), 0.0) / (whole or 1.0)
+        apart = max(apart - float(np.abs(there) @ self.noise), 0.0)
+        largest = float((self.sizes * (np.abs(self.inertia) + np.abs(self.known.k))).max(initial=0.0))
+        return apart / (largest * float(np.abs(there / self.sizes).max(initial=0.0)) or 1.0)
 
     def balance(self) -> tuple[np.ndarray, float, float]:
         """λ, the residual that it leaves over the largest force, and the least force that counts."""
@@ -198,7 +195,7 @@ class _Equations:
 
 
 def _reactions(mine: SolutionData, target: Compiled, out: Trajectory, least: float) -> float:
-    """Largest difference of unique joint forces and moments over the largest force.
+    """Largest difference of unique forces and moments of joints and drives over the largest force.
 
     least: moment (N m) below which these are residuals.
     """
@@ -217,4 +214,8 @@ def _reactions(mine: SolutionData, target: Compiled, out: Trajectory, least: flo
         for one, other, unit in ((a.force, b.force, 1.0), (a.torque, b.torque, length)):
             size = max(size, float(np.linalg.norm(one, axis=1).max()) / unit)
             apart = max(apart, float(np.linalg.norm(one - other, axis=1).max()) / unit)
+    for name in () if redundant else mine.drives:
+        one, other = mine.drive(name).torque, theirs.drive(name).torque
+        size = max(size, float(np.abs(one).max()) / length)
+        apart = max(apart, float(np.abs(one - other).max()) / length)
     return apart / (size or 1.0)

@@ -89,9 +89,9 @@ def _deflected(elastic: FloatArray, data: FlexibleBodyData) -> _Deflected:
     places, psi = _turning(data, MOST_PLACES)
     blocks = np.array_split(elastic, max(1, -(-len(elastic) // BLOCK)))
     few = _turning(data, FEW_PLACES)[1]
-    rough = [np.stack([_largest(few, part), _displacements(data, part, FEW_PLACES)[1]]) for part in blocks]
+    rough = [np.stack([_largest(few, part), displacements(data, part, FEW_PLACES)[1]]) for part in blocks]
     pick = telling_outputs(np.hstack(rough), MOST_TIMES)
-    size, displacement = _displacements(data, elastic[pick], MOST_PLACES)
+    size, displacement = displacements(data, elastic[pick], MOST_PLACES)
     turn = _largest(psi, elastic[pick])
     limits, shares = OTHER, _shares(displacement / size, turn, OTHER)
     if shares.max() > 1.0 and data.surface is not None and is_compact(data.surface):
@@ -163,7 +163,7 @@ def _turns(surface: Surface, most: int) -> tuple[FloatArray, FloatArray]:
     return surface.nodes[corners].mean(axis=1), c - 0.5 * n[:, :, None] * np.einsum("na,nak->nk", n, c)[:, None]
 
 
-def _displacements(data: FlexibleBodyData, elastic: FloatArray, most: int) -> tuple[float, FloatArray]:
+def displacements(data: FlexibleBodyData, elastic: FloatArray, most: int) -> tuple[float, FloatArray]:
     """Size of the body, and its largest elastic displacement at each time, on a sample of at most so many nodes."""
     if data.surface is not None:
         pick = evenly(len(data.surface.nodes), most)

@@ -41,6 +41,7 @@ VELOCITY_DRIFT = (1e-3, 1e-1)  # of the largest velocity
 HALF_TURN = np.pi
 LARGE_TURN = 0.95 * HALF_TURN  # between the frames of a bushing
 REJECTED = 0.5  # fraction of the attempted steps
+REDUNDANCY = "Redundancy"  # title of a check
 
 
 def checks(solution: SolutionData) -> list[Check]:
@@ -179,9 +180,9 @@ def _rotation_between(solution: SolutionData, name: str) -> Check | None:
 def _redundancy(solution: SolutionData) -> Check:
     redundant = solution.run.redundant
     if not redundant:
-        return Check("Redundancy", PASS, "no redundant constraints")
+        return Check(REDUNDANCY, PASS, "no redundant constraints")
     named = ", ".join(f"{name} ({rows} row{'' if rows == 1 else 's'})" for name, rows in redundant)
-    return Check("Redundancy", WARN, f"redundant constraints: {named}; the reactions of their loops are not unique")
+    return Check(REDUNDANCY, WARN, f"redundant constraints: {named}; the reactions of their loops are not unique")
 
 
 def _steps(solution: SolutionData) -> Check:

@@ -10,8 +10,9 @@ from flexmbs.results.state import State
 from flexmbs.results.views import JointView
 from flexmbs.studies.linearize import modes_about
 from flexmbs.studies.modes import Modes
-from flexmbs.studies.sequence import solution_of
+from flexmbs.studies.sequence import judged, solution_of
 from flexmbs.studies.tangent import Tangents
+from flexmbs.system.check import PASS, Check
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +32,7 @@ class Equilibrium:
     loose: int = field(repr=False)
     slowest: float = field(repr=False)
     slopes: Tangents = field(repr=False)
+    judge: bool = field(default=True, repr=False)
 
     @cached_property
     def modes(self) -> Modes:
@@ -78,8 +80,28 @@ class Equilibrium:
 
     @cached_property
     def solution(self) -> Solution:
-        """A solution with this one state: views by body, frame, joint and drive."""
-        return solution_of([self.state], options={"analysis": "statics", "t": self.state.t})
+        """A solution with this one state: views by body, frame, joint and drive, and its audit."""
+        options = {"analysis": "statics", "t": self.state.t}
+        found = solution_of([self.state], options=options, at_rest=not self.state.s.any())
+        return judged(found, audit=self.judge, balanced=True, more=[self._stability] if self.judge else [])
+
+    @property
+    def audit(self) -> tuple[Check, ...]:
+        """Checks of the equilibrium, as of a run: modes of its bodies, linear range, second opinion."""
+        return self.solution.audit
+
+    @property
+    def verdict(self) -> str:
+        """The worst of the `audit`: "PASS", "WARN" or "FAIL"; "NOT JUDGED" without one."""
+        return self.solution.verdict
+
+    @property
+    def _stability(self) -> Check:
+        """The stability as a check, which is a finding and no error."""
+        if self.stable:
+            return Check("Stability", PASS, "stable: no mode grows")
+        fastest = float(self.eigenvalues.real.max())
+        return Check("Stability", PASS, f"unstable: a mode grows by {fastest:.3g} 1/s")
 
     @cached_property
     def reactions(self) -> dict[str, JointView]:

@@ -6,18 +6,25 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from flexmbs.api.solution import Solution
+from flexmbs.audit import report_findings
 from flexmbs.dynamics.dense import terms
 from flexmbs.errors import InputError, SolverError
 from flexmbs.initial import arguments
 from flexmbs.model.check_functions import require_functions
 from flexmbs.results.joints import path_coordinates
+from flexmbs.results.linear_range import MOST_PLACES, displacements
 from flexmbs.results.state import HasState, State, given_state, with_prescribed
 from flexmbs.results.views import FloatArray
 from flexmbs.studies.jacobians import joint_directions_of
-from flexmbs.studies.sequence import solution_of
+from flexmbs.studies.sequence import judged, require_switch, solution_of
 from flexmbs.studies.tangent import evaluate
+from flexmbs.system.check import PASS, WARN, Check
 from flexmbs.system.compile import compile_model
 from flexmbs.system.records import LOADINGS, POWER_FORCES, SETTLED, depends_on_reactions
+from flexmbs.system.sizes import displacement_sizes
+
+BALANCED = 1e-9  # of the multipliers, or N m: forces that nothing balances
+NEGLIGIBLE = 0.01  # of the size of a body: displacements that change no kinematics to speak of
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +43,7 @@ class Efforts:
     solution: Solution = field(repr=False)
 
 
-def inverse_dynamics(motion: Solution | HasState, *, actuators: str | Sequence[str] = ()) -> Efforts:
+def inverse_dynamics(motion: Solution | HasState, *, actuators: str | Sequence[str] = (), audit: bool = True) -> Efforts:
     """Actuator forces for the positions, velocities and accelerations of a state or of all outputs of a solution.
 
     By the residual of the equations, for trees the recursive Newton–Euler algorithm (Featherstone 2008, ch. 5), in
@@ -45,6 +52,7 @@ def inverse_dynamics(motion: Solution | HasState, *, actuators: str | Sequence[s
     motion: a solution, or a state with accelerations.
     actuators: names of joints with actuators on all their degrees of freedom; drives then only prescribe the motion. Without
     names the drives are the actuators, in a tree without drives all joints.
+    audit: judge the result, with an `AuditWarning` for each finding; False leaves it not judged.
     Raises `InputError`.
 
     Examples
@@ -57,6 +65,7 @@ def inverse_dynamics(motion: Solution | HasState, *, actuators: str | Sequence[s
     >>> fm.inverse_dynamics(lifted).effort["shoulder"].round(6).tolist()  # m g l/2 + m l²/3 φ̈
     [[17.0]]
     """
+    require_switch(audit)
     states = _states(motion)
     compiled, names = states[0].compiled, _actuators(actuators)
     arguments.require_no_contacts(compiled.model, "inverse_dynamics")
@@ -82,7 +91,34 @@ def inverse_dynamics(motion: Solution | HasState, *, actuators: str | Sequence[s
     power = np.array([evaluate(state).power for state in held])
     power[:, POWER_FORCES] += [each[4] for each in found]
     solution = solution_of(held, options={"analysis": "inverse dynamics"}, power=power)
-    return Efforts(solution.t, effort, np.array([each[2] for each in found]), all(each[3] for each in found), solution)
+    remainder = np.array([each[2] for each in found])
+    needed = np.abs(remainder * displacement_sizes(compiled)).max(initial=0.0)
+    balanced = not names and not compiled.data and needed <= BALANCED * max(np.abs(lam).max(initial=0.0), 1.0)
+    elastic = any(np.abs(solution.elastic(name)).max(initial=0.0) > 0.0 for name in compiled.data)
+    more = _held(solution, remainder) if audit else []
+    solution = judged(solution, audit=audit, balanced=bool(balanced), deformed=elastic, more=more)
+    if audit:
+        report_findings(solution)
+    return Efforts(solution.t, effort, remainder, all(each[3] for each in found), solution)
+
+
+def _held(solution: Solution, remainder: np.ndarray) -> list[Check]:
+    """The displacement K_ff⁻¹ f of flexible bodies by the loads f that their given deformation does not balance."""
+    found: dict[str, Check] = {}
+    tree = solution.compiled.system.tree
+    for name, data in solution.compiled.data.items():
+        if not data.nf:
+            continue
+        at = int(tree.sf_at[solution.compiled.bodies.index(name)])
+        elastic = np.linalg.lstsq(data.K_ff, remainder[:, at : at + data.nf].T, rcond=None)[0].T
+        size, moved = displacements(data, elastic, MOST_PLACES)
+        share, whole = float(moved.max()) / size, solution.compiled.whole_of(name)
+        text = f"its loads would displace it by {1e3 * float(moved.max()):.3g} mm more ({100.0 * share:.2g} % of its size)"
+        status = WARN if share > NEGLIGIBLE else PASS
+        remedy = "" if status == PASS else "simulate the model, in which it deforms"
+        if status != PASS or whole not in found:
+            found[whole] = Check(f"Deformation of {whole}", status, text, remedy)
+    return list(found.values())
 
 
 def _actuators(given: str | Sequence[str]) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """`kinematics`: motion of a fully driven mechanism, without dynamics."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -7,9 +8,10 @@ import numpy as np
 
 from flexmbs.api.model import Model
 from flexmbs.api.solution import Solution
+from flexmbs.audit import report_findings
 from flexmbs.diagnosis.rank import pivots
 from flexmbs.dynamics.dense import Terms, terms
-from flexmbs.errors import InputError, SolverError
+from flexmbs.errors import AuditWarning, InputError, SolverError
 from flexmbs.initial.initial_state import consistent_state
 from flexmbs.model.check import declaration_report
 from flexmbs.model.general_couplings import nonholonomic_couplings
@@ -17,7 +19,7 @@ from flexmbs.model.relations import nonholonomic
 from flexmbs.results.state import State
 from flexmbs.studies.balance import moved
 from flexmbs.studies.inverse_dynamics import inverse_dynamics
-from flexmbs.studies.sequence import checked_times, solution_of
+from flexmbs.studies.sequence import checked_times, judged, require_switch, solution_of
 from flexmbs.studies.stated_rates import require_stated_rates
 from flexmbs.system.check import WARN, Check
 from flexmbs.system.names import velocity_names
@@ -32,10 +34,10 @@ REACH = 0.3  # rad or over the size of the model, between two positions
 MOST_HALVINGS = 12
 
 
-def kinematics(model: Model, times: Sequence[float] | np.ndarray) -> Solution:
+def kinematics(model: Model, times: Sequence[float] | np.ndarray, *, audit: bool = True) -> Solution:
     """Positions, velocities and accelerations of a driven mechanism at the given times (s).
 
-    times (nt,): increasing, s.
+    times (nt,): increasing, s.  audit: judge the result, with an `AuditWarning` for each finding.
     g(q, t) = 0 by Newton's method from positions predicted by the velocities, G s = −γ̄, G ṡ = γ; elastic coordinates keep their
     declared values. Forces of joints and drives are those of `inverse_dynamics`; where there are none, a check says so.
     Raises `InputError` naming the joints that are not driven, `SolverError` with the solution up to a singular position.
@@ -53,6 +55,7 @@ def kinematics(model: Model, times: Sequence[float] | np.ndarray) -> Solution:
     ([0.0, 1.0, 0.0], [-5.0, 0.0, 0.0])
     """
     moments = checked_times(times)
+    require_switch(audit)
     declaration_report(model).raise_errors()
     require_stated_rates(model, float(moments[0]), float(moments[-1]))
     rolling = [f"joint '{name}'" for name in nonholonomic(model.joints.values())]
@@ -73,20 +76,26 @@ def kinematics(model: Model, times: Sequence[float] | np.ndarray) -> Solution:
         try:
             state = path.reach(state, float(t))
         except SolverError as error:
-            partial = _with_forces(solution_of(found, options=options, outcome=str(error))) if found else None
+            partial = _with_forces(solution_of(found, options=options, outcome=str(error)), audit=False) if found else None
             raise SolverError(str(error), partial) from None
         found.append(state)
-    return _with_forces(solution_of(found, options=options))
+    solution = _with_forces(solution_of(found, options=options), audit=audit)
+    if audit:
+        report_findings(solution)
+    return solution
 
 
-def _with_forces(motion: Solution) -> Solution:
+def _with_forces(motion: Solution, *, audit: bool) -> Solution:
     """The motion with the multipliers that it needs and the works of the drives."""
     try:
-        solved = inverse_dynamics(motion).solution
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AuditWarning)  # its checks are those of the result
+            solved = inverse_dynamics(motion, audit=audit).solution
     except (InputError, SolverError) as error:
         text = f"those of joints and drives are not the forces of the motion: {error}"
-        return motion.with_checks([Check("Forces", WARN, text)])
-    return replace(motion, trajectory=solved.trajectory)
+        found = motion.with_checks([Check("Forces", WARN, text)])
+        return judged(found, audit=audit, balanced=False, deformed=False)
+    return replace(motion, trajectory=solved.trajectory).with_checks(solved.run.checks)
 
 
 class _Path:

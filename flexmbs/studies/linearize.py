@@ -12,6 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexmbs.api.model import Model
+from flexmbs.api.solution import Solution
+from flexmbs.audit import report_findings
+from flexmbs.audit.modal_band import ShownModes, modal_band
 from flexmbs.dynamics.dense import Terms
 from flexmbs.errors import InputError
 from flexmbs.exports.linear_code import write_linear
@@ -20,6 +23,7 @@ from flexmbs.initial.assembly import holonomic_rows
 from flexmbs.model.forces import loaded_by_reactions
 from flexmbs.model.parts import model_parts
 from flexmbs.results.state import HasState, State, settled_state, state_about
+from flexmbs.results.summary import REDUNDANCY
 from flexmbs.signals.frequency_response import FrequencyResponse
 from flexmbs.signals.random_vibration import RandomResponse
 from flexmbs.signals.spectra import Psd
@@ -28,9 +32,11 @@ from flexmbs.studies.harmonic import frequency_response, linear_system, random_v
 from flexmbs.studies.jacobians import partition
 from flexmbs.studies.modes import Modes, complex_modes
 from flexmbs.studies.ports import Port, displacement_rates, read_inputs, read_outputs
+from flexmbs.studies.sequence import judged, require_switch, solution_of
 from flexmbs.studies.steady_axes import SteadyAxes
 from flexmbs.studies.tangent import Tangents, dense, tangents
 from flexmbs.studies.velocity_rows import first_order, later
+from flexmbs.system.check import PASS, Check, verdict
 from flexmbs.system.names import velocity_names
 from flexmbs.system.sizes import displacement_sizes
 
@@ -94,11 +100,42 @@ class Linearization:
     output_units: tuple[str, ...]
     drives: int
     full: Full = field(repr=False)
+    judge: bool = field(default=True, repr=False)
+    asked: np.ndarray | None = field(default=None, repr=False)
 
     @cached_property
     def modes(self) -> Modes:
         """Complex modes: eigenvalues of A, frequencies, damping ratios, shapes."""
         return complex_modes(self.state, self.A, self.basis)
+
+    @cached_property
+    def solution(self) -> Solution:
+        """A solution with the one state, and the audit."""
+        found = solution_of([self.state], options={"analysis": "linearization", "t": self.state.t})
+        more = self._band if self.judge else []
+        return judged(found, audit=self.judge, balanced=True, shape=True, more=more)
+
+    @property
+    def _band(self) -> list[Check]:
+        """Checks of the frequencies up to which the modes of bodies are accurate, of all modes or of those ``asked`` for."""
+        modes, asked = self.modes, self.asked
+        pick = np.arange(len(modes.frequency)) if asked is None else asked
+        chosen = ShownModes(modes.frequency[pick], modes.shape[:, pick], self.full.M, asked is not None)
+        return modal_band(self.state.compiled, chosen, tuple(self.state.compiled.declared.bodies))
+
+    @property
+    def audit(self) -> tuple[Check, ...]:
+        """Checks of the state, as of a run, and the frequencies up to which the modes are accurate.
+
+        Reactions that are not unique change no small motion.
+        """
+        known = self.solution.audit
+        return tuple(replace(check, status=PASS) if check.title == REDUNDANCY else check for check in known)
+
+    @property
+    def verdict(self) -> str:
+        """The worst of the `audit`: "PASS", "WARN" or "FAIL"; "NOT JUDGED" without one."""
+        return verdict(self.audit)
 
     def response(
         self, f: ArrayLike, inputs: Iterable[str | Port] | None = None, outputs: Iterable[str | Port] | None = None
@@ -133,7 +170,7 @@ class Linearization:
 
 def linearize(
     model: Model, *, at: HasState | None = None, inputs: Sequence[Port] = (), outputs: Sequence[Port] = (),
-    independent: Sequence[str] = (),
+    independent: Sequence[str] = (), audit: bool = True,
 ) -> Linearization:  # fmt: skip
     """Small motions about the declared state of a model, or about the state or equilibrium ``at``.
 
@@ -146,6 +183,7 @@ def linearize(
     "y", "z"; the drives come after the others in the result. outputs: ("coordinate" or "rate", joint[, coordinate]),
     ("position", frame, axis).
     independent: names of the coordinates y (``crank.0``, ``rod.mode2``), by default chosen by pivoting.
+    audit: judge the state and its modes, with an `AuditWarning` for each finding; False leaves them not judged.
     Raises `InputError`, also where a force has a corner or a jump at the state. Source: Négrut and Ortiz, J. Comput. Nonlinear
     Dynam. 1 (2006) 230 (reduction on constraints).
 
@@ -159,13 +197,18 @@ def linearize(
     >>> round(modes.frequency[0].item(), 4)  # √(3 g/(2 l))/2π, in Hz
     0.6105
     """
+    require_switch(audit)
     here = state_about(model, at)
     require_no_contacts(model, "linearize")
     require_no_functions_of_reactions(model, "linearize")
     require_rest_of_loaded(here)
     require_no_samplers(model, "linearize")
     found = _about(here, inputs, outputs, independent)
-    return replace(found, steady=found.steady and _constant(found)) if holonomic_rows(here.compiled).all() else found
+    steady = found.steady and (not holonomic_rows(here.compiled).all() or _constant(found))
+    found = replace(found, steady=steady, judge=audit)
+    if audit:
+        report_findings(found)
+    return found
 
 
 def _constant(found: Linearization) -> bool:

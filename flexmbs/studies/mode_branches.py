@@ -6,13 +6,15 @@ import copy
 import dataclasses
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.api.model import Model
+from flexmbs.audit import report_findings
+from flexmbs.audit.states import SWITCHED_OFF
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError, ModelWarning
 from flexmbs.model.laws import Ramp
@@ -22,8 +24,10 @@ from flexmbs.signals.tracking import Branches, ComplexArray, track
 from flexmbs.studies.compared_shapes import compared_shapes
 from flexmbs.studies.jacobians import AXES, frame_jacobian
 from flexmbs.studies.linearize import Linearization, linearize
+from flexmbs.studies.sequence import require_switch
 from flexmbs.studies.statics import statics
 from flexmbs.studies.turning import turning_coordinates
+from flexmbs.system.check import PASS, Check, verdict
 from flexmbs.system.names import velocity_names
 from flexmbs.system.sizes import displacement_sizes
 
@@ -56,12 +60,19 @@ class ModeBranches:
     exist, as after a pair of complex modes has become two real ones.
 
     shape (n, ns, m): displacements of all velocity coordinates.  mac (n − 1, m): likeness of the shapes of neighbouring values.
+    audit: checks of the states and of the frequencies, of each title the worst over the values.
     """
 
     values: FloatArray
     eigenvalue: ComplexArray
     shape: ComplexArray = field(repr=False)
     mac: FloatArray = field(repr=False)
+    audit: tuple[Check, ...] = field(default=(), repr=False, kw_only=True)
+
+    @property
+    def verdict(self) -> str:
+        """The worst of the `audit`: "PASS", "WARN" or "FAIL"; "NOT JUDGED" without one."""
+        return verdict(self.audit)
 
     @property
     def frequency(self) -> FloatArray:
@@ -140,7 +151,7 @@ class Campbell(ModeBranches):
 
 def campbell(
     model: Model | Maker, speeds: ArrayLike, *, drive: str | None = None, frame: str | None = None, axis: str = "z",
-    modes: int | None = None,
+    modes: int | None = None, audit: bool = True,
 ) -> Campbell:  # fmt: skip
     """Natural frequencies of a rotating model over its speed, modes followed by their shapes.
 
@@ -148,7 +159,7 @@ def campbell(
     model: a function of the speed Ω [rad/s] that gives a model, whose steady equilibrium is linearized, or a state or a
     `Linearization`; or a model with the name of the ``drive`` that turns it, whose motion becomes Ω t.  speeds: in the order in
     which the modes are followed.  frame, axis: a frame on the axis of rotation and that world axis, to tell forward from
-    backward whirl.  modes: number of branches kept, those of lowest frequency.
+    backward whirl.  modes: number of branches kept, those of lowest frequency.  audit: judge the equilibria and the frequencies.
     Frequencies are those of the model's own coordinates: where these turn with the rotor, so do the observers
     (`Campbell.turning`), and an order counts loads as they see them. For speeds that are critical to unbalance, put the springs
     of shaft and bearings before the rotation.
@@ -178,16 +189,20 @@ def campbell(
         whirl = np.sign(found.values)[:, None] * _whirl(found, states, frame, axis)
     kept = _kept(found.eigenvalue, modes)
     turning = _turning(found, states)
+    checks = _audited(states, found.values, "speed", found.eigenvalue[:, kept] if modes else None, audit=audit)
     parts = found.eigenvalue[:, kept], found.shape[:, :, kept], found.mac[:, kept], whirl[:, kept], turning[kept]
-    return Campbell(found.values, *parts)
+    diagram = Campbell(found.values, *parts, audit=checks)
+    report_findings(diagram)
+    return diagram
 
 
-def root_locus(model: Maker, values: ArrayLike, *, modes: int | None = None) -> RootLocus:
+def root_locus(model: Maker, values: ArrayLike, *, modes: int | None = None, audit: bool = True) -> RootLocus:
     """Eigenvalues of a model over a parameter, modes followed by their shapes.
 
     model: a function of the parameter that gives a model, whose equilibrium is linearized, or a state or a `Linearization`.
     values: of the parameter, in the order in which the modes are followed.  modes: number of branches kept, those of lowest
-    frequency.  Raises `InputError`, `SolverError`; a `ModelWarning` where a branch is doubtful.
+    frequency.  audit: judge the equilibria and the frequencies.
+    Raises `InputError`, `SolverError`; a `ModelWarning` where a branch is doubtful.
     Source: Evans, Trans. AIEE 67 (1948) 547.
 
     Examples
@@ -205,9 +220,35 @@ def root_locus(model: Maker, values: ArrayLike, *, modes: int | None = None) -> 
     """
     if not callable(model):
         raise InputError("model: must be a function of the parameter that gives a model")
-    found, _ = _followed(model, number_list(values, "values"), "value", steady=False)
+    found, states = _followed(model, number_list(values, "values"), "value", steady=False)
     kept = _kept(found.eigenvalue, modes)
-    return RootLocus(found.values, found.eigenvalue[:, kept], found.shape[:, :, kept], found.mac[:, kept])
+    checks = _audited(states, found.values, "value", found.eigenvalue[:, kept] if modes else None, audit=audit)
+    locus = RootLocus(found.values, found.eigenvalue[:, kept], found.shape[:, :, kept], found.mac[:, kept], audit=checks)
+    report_findings(locus)
+    return locus
+
+
+def _audited(
+    states: list[Linearization], values: FloatArray, what: str, kept: ComplexArray | None, *, audit: bool
+) -> tuple[Check, ...]:
+    """The worst check of each title over the values, with its value.
+
+    kept (n, m): eigenvalues of the branches that were asked for, the frequencies that have to be accurate.
+    """
+    require_switch(audit)
+    if not audit:
+        return (SWITCHED_OFF,)
+    worst: dict[str, Check] = {}
+    for k, (linear, value) in enumerate(zip(states, values)):
+        shown_modes = None
+        if kept is not None:
+            shown_modes = np.flatnonzero(np.isin(linear.modes.eigenvalue, kept[k]))
+        for check in replace(linear, judge=True, asked=shown_modes).audit:
+            before = worst.get(check.title)
+            if before is None or verdict([before]) != verdict([before, check]):
+                place = "" if check.status == PASS else f" at {what} {value:g}"
+                worst[check.title] = replace(check, found=f"{check.found}{place}")
+    return tuple(worst.values())
 
 
 def _turned(model: Model | Maker, drive: str | None) -> Maker:
@@ -261,10 +302,10 @@ def _linear(made: Made, *, steady: bool) -> Linearization:
     if isinstance(made, Linearization):
         return made
     if isinstance(made, Model):
-        return linearize(made, at=statics(made, steady=steady))
+        return linearize(made, at=statics(made, steady=steady, audit=False), audit=False)
     if not hasattr(made, "state"):
         raise InputError(f"model: the function gave {shown(made)}; it must give a model, a state or a linearization")
-    return linearize(made.state.compiled.declared, at=made)  # type: ignore[arg-type]
+    return linearize(made.state.compiled.declared, at=made, audit=False)  # type: ignore[arg-type]
 
 
 def _kept(eigenvalue: ComplexArray, modes: int | None) -> np.ndarray:

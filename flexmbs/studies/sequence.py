@@ -6,21 +6,30 @@ from typing import Any
 import numpy as np
 
 from flexmbs.api.solution import Solution
+from flexmbs.audit.states import SWITCHED_OFF, audited_states
+from flexmbs.declaration import shown
 from flexmbs.diagnosis.rank import redundant_rows
 from flexmbs.errors import InputError
 from flexmbs.results.state import State
 from flexmbs.studies.tangent import evaluate
+from flexmbs.system.check import Check
 from flexmbs.system.trajectory import RunInfo, Trajectory
 
 
 def solution_of(
     states: Sequence[State], *, options: Mapping[str, Any], power: np.ndarray | None = None, outcome: str = "finished",
+    at_rest: bool = False,
 ) -> Solution:  # fmt: skip
-    """A solution whose outputs are the given states; works by the trapezoidal rule from ``power`` (nt, 3) if given."""
+    """A solution whose outputs are the given states; works by the trapezoidal rule from ``power`` (nt, 3) if given.
+
+    at_rest: the states have no velocities, whatever those of drives are.
+    """
     n = len(states)
     t = np.array([each.t for each in states])
     gs = [evaluate(each).gs for each in states]
     drift = np.array([[np.abs(rows).max(initial=0.0) for rows in (g.position, g.velocity)] for g in gs])
+    if at_rest:
+        drift[:, 1] = 0.0
     q, s, sd, lam, z = (np.array([getattr(each, key) for each in states]) for key in ("q", "s", "sd", "lam", "z"))
     works = np.zeros((n, 3))
     if power is not None:
@@ -31,6 +40,26 @@ def solution_of(
     redundant = redundant_rows(first.compiled, first.q, first.s, first.beta)
     info = RunInfo(options=dict(options), outcome=outcome, redundant=redundant)
     return Solution(first.compiled, trajectory, {"steps": n}, info)
+
+
+def judged(
+    solution: Solution, *, audit: bool, balanced: bool, deformed: bool = True, shape: bool = False,
+    more: Sequence[Check] = (),
+) -> Solution:  # fmt: skip
+    """The solution with the checks of its states by `audited_states`, or the note that there are none.
+
+    more: checks of the analysis.
+    """
+    if not audit:
+        return solution.with_checks([*solution.run.checks, SWITCHED_OFF])
+    found = audited_states(solution, balanced=balanced, deformed=deformed, shape=shape)
+    return solution.with_checks([*solution.run.checks, *found, *more])
+
+
+def require_switch(audit: object) -> None:
+    """Raise `InputError` unless ``audit`` is True or False."""
+    if not isinstance(audit, bool):
+        raise InputError(f"audit: must be True or False, not {shown(audit)}")
 
 
 def checked_times(times: Sequence[float] | np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 
 from flexmbs.api.model import Model
 from flexmbs.api.solution import Solution
+from flexmbs.audit import report_findings
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError, ModelWarning, SolverError
 from flexmbs.initial.arguments import instant, require_no_contacts, require_no_functions_of_reactions, require_no_samplers
@@ -19,7 +20,7 @@ from flexmbs.model.check import declaration_report
 from flexmbs.results.state import HasState, State, given_state, started
 from flexmbs.studies.balance import RANK, Balance, balance, moved
 from flexmbs.studies.equilibrium import Equilibrium
-from flexmbs.studies.sequence import checked_times, solution_of
+from flexmbs.studies.sequence import checked_times, judged, require_switch, solution_of
 from flexmbs.studies.tangent import dense, evaluate
 from flexmbs.system.names import velocity_names
 
@@ -44,7 +45,7 @@ SHORTEST = 1e-10  # rad or relative to the size of the model: the residual has a
 
 def statics(
     model: Model, *, t: float = 0.0, start: HasState | None = None, steady: bool = False, load_steps: int = 1,
-    allow_indifferent: bool = False,
+    allow_indifferent: bool = False, audit: bool = True,
 ) -> Equilibrium:  # fmt: skip
     """Equilibrium k(q, 0, z) + Gᵀλ = 0, g(q, t) = 0, ż = 0 of a model, from its declared position or from ``start``.
 
@@ -56,6 +57,7 @@ def statics(
     the residual by Newton's method with a trust region (Levenberg–Marquardt), stable or not.
     steady: equilibrium of the motion with drives at constant rates, with inertia forces, instead of rest.
     allow_indifferent: unsupported coordinates keep their positions; without it they are an error.
+    audit: judge the result, with an `AuditWarning` for each finding; False leaves it not judged.
     Raises `InputError` for a model that does not assemble, `SolverError` if there is no equilibrium.
 
     Examples
@@ -74,7 +76,12 @@ def statics(
     for key, value in (("steady", steady), ("allow_indifferent", allow_indifferent)):
         if not isinstance(value, bool):
             raise InputError(f"{key}: must be True or False, not {shown(value)}")
-    return _Search(_first(model, t, start), steady=steady, allow_indifferent=allow_indifferent).run(load_steps)
+    require_switch(audit)
+    search = _Search(_first(model, t, start), steady=steady, allow_indifferent=allow_indifferent)
+    found = replace(search.run(load_steps), judge=audit)
+    if audit:
+        report_findings(found)
+    return found
 
 
 def _first(model: Model, t: float, start: HasState | None) -> State:
@@ -277,11 +284,12 @@ def _shortened(here: Balance, shift: float, reach: float) -> tuple[np.ndarray, n
 
 
 def quasi_static(
-    model: Model, times: Sequence[float] | np.ndarray, *, start: HasState | None = None, allow_indifferent: bool = False
-) -> Solution:
+    model: Model, times: Sequence[float] | np.ndarray, *, start: HasState | None = None, allow_indifferent: bool = False,
+    audit: bool = True,
+) -> Solution:  # fmt: skip
     """Equilibria at the given times (s) along drives and loads of time, each starting from the previous one.
 
-    times (nt,): increasing, s.  allow_indifferent: unsupported coordinates keep their positions.
+    times (nt,): increasing, s.  allow_indifferent: unsupported coordinates keep their positions.  audit: judge the result.
     The solution has the multipliers of rest, s = ṡ = 0; works are those along the path of equilibria, whose rates follow from
     K q̇ − Gᵀλ̇ = −∂R/∂t, G q̇ = −∂g/∂t. Raises `InputError`, and `SolverError` with the solution up to the time of failure.
     Source: docs/theory.md, section 51.
@@ -298,6 +306,7 @@ def quasi_static(
     [0.0, 0.2, 0.4]
     """
     moments = checked_times(times)
+    require_switch(audit)
     state = _first(model, float(moments[0]), start)
     found: list[State] = []
     power: list[np.ndarray] = []
@@ -306,11 +315,16 @@ def quasi_static(
         try:
             state = _followed(state, float(t), allow_indifferent=allow_indifferent)
         except SolverError as error:
-            partial = solution_of(found, options=options, power=np.array(power), outcome=str(error)) if found else None
+            powers = np.array(power)
+            partial = solution_of(found, options=options, power=powers, outcome=str(error), at_rest=True) if found else None
             raise SolverError(f"quasi_static: at t = {t:g} s: {error}", partial) from None
         found.append(state)
         power.append(_power(state))
-    return solution_of(found, options=options, power=np.array(power))
+    path = solution_of(found, options=options, power=np.array(power), at_rest=True)
+    path = judged(path, audit=audit, balanced=True)
+    if audit:
+        report_findings(path)
+    return path
 
 
 def _followed(state: State, t: float, *, allow_indifferent: bool, halvings: int = MOST_HALVINGS) -> State:

@@ -4,11 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 PASS, WARN, FAIL = "PASS", "WARN", "FAIL"
+NOT_JUDGED = "NOT JUDGED"  # switched off
 
 
 @dataclass(frozen=True)
 class Check:
-    """One criterion: title, PASS, WARN or FAIL, finding with location and time, and remedy."""
+    """One criterion: title, PASS, NOT JUDGED, WARN or FAIL, finding with location and time, remedy."""
 
     title: str
     status: str
@@ -21,7 +22,7 @@ class Check:
 
 def verdict(found: Iterable[Check]) -> str:
     """The worst of the checks."""
-    return max((check.status for check in found), key=(PASS, WARN, FAIL).index)
+    return max((check.status for check in found), key=(PASS, NOT_JUDGED, WARN, FAIL).index)
 
 
 def graded(value: float, limits: tuple[float, float]) -> str:

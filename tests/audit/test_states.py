@@ -1,0 +1,158 @@
+"""The audit of results without integration: incomplete modes, manipulated states, ranges of frequencies; no false alarms."""
+
+import dataclasses
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from draws import drawn
+
+import flexmbs as fm
+import preprocess as pp
+from flexmbs.audit.modal_band import accurate_range
+from flexmbs.audit.states import audited_states
+from flexmbs.errors import AuditWarning
+from flexmbs.results.state import State
+from flexmbs.studies.sequence import solution_of
+
+E, RHO, LENGTH, SPEED = 7e10, 2700.0, 1.0, 200.0
+
+
+def bar(modes: int = 4, **options: Any) -> fm.FlexibleBodyData:
+    """A bar with one interface at its root."""
+    mesh = pp.box_mesh((LENGTH, 0.04, 0.04), (20, 1, 1), "hex20", origin=(0, -0.02, -0.02))
+    return pp.reduce(
+        mesh, pp.Isotropic(E=E, nu=0.0, rho=RHO), interfaces={"root": pp.Rigid("x0")}, reference="root",
+        method=pp.CraigBampton(modes=modes), **options,
+    )  # fmt: skip
+
+
+def spun(data: fm.FlexibleBodyData, speed: float = SPEED) -> fm.Model:
+    model = fm.Model("spun", gravity=(0, 0, 0))
+    body = model.add(fm.FlexibleBody("bar", data=data))
+    model.add(fm.Revolute("hub", model.ground, body["root"], axis="z"))
+    model.add(fm.Drive("motor", "hub", fm.Ramp(0.0, rate=speed)))
+    return model
+
+
+def test_a_spun_bar_that_cannot_stretch() -> None:
+    """ρ Ω² L³/(3 E) at its end: with bending modes alone it is missing, and reported."""
+    with pytest.warns(AuditWarning, match="FAIL: Modes of bar: lack"):
+        found = fm.statics(spun(bar()), steady=True)
+    assert found.verdict == "FAIL"
+    data = bar(inertia_loads=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        good = fm.statics(spun(data), steady=True)
+    end = int(np.argmax(data.surface.nodes[:, 0]))
+    stretch = (data.surface.phi[end] @ good.solution.body("bar").elastic[0])[0]
+    assert stretch == pytest.approx(RHO * SPEED**2 * LENGTH**3 / (3.0 * E), rel=1e-4)
+    assert good.verdict == "PASS"
+
+
+def test_frequencies_do_not_depend_on_a_stretch_that_is_missing() -> None:
+    """0.5 mm in 1 m: of an equilibrium it is all of the displacement, of its small motions nothing."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert fm.campbell(spun(bar()), [50.0, 100.0], drive="motor", modes=2).verdict == "PASS"
+
+
+def test_frequencies_beyond_the_modes_of_a_body() -> None:
+    """All modes of a model include those of the ends of its bases, which is stated; a warning where they are asked for."""
+    data = bar(modes=4, inertia_loads=True)
+    limit = accurate_range(data)
+    assert limit is not None
+    model = spun(data, 1.0)
+    every = fm.linearize(model)
+    assert every.verdict == "PASS"
+    check = next(check for check in every.audit if check.title == "Frequencies of bar")
+    above = every.modes.frequency > limit
+    assert f"{int(above.sum())} of {len(above)} modes are beyond" in check.found
+    with pytest.warns(AuditWarning, match="WARN: Frequencies of bar"):
+        shown = fm.campbell(model, [1.0, 2.0], drive="motor", modes=int((~above).sum()) + 1)
+    assert shown.verdict == "WARN"
+
+
+def test_an_audit_that_is_switched_off() -> None:
+    model = spun(bar())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rest = fm.statics(model, steady=True, audit=False)
+        assert rest.verdict == "NOT JUDGED"
+        assert fm.linearize(model, at=rest, audit=False).verdict == "NOT JUDGED"
+        assert fm.campbell(model, [1.0], drive="motor", audit=False).verdict == "NOT JUDGED"
+        assert fm.kinematics(model, [0.0, 0.1], audit=False).verdict == "NOT JUDGED"
+    with pytest.raises(fm.InputError, match="audit: must be True or False"):
+        fm.statics(model, audit="none")  # type: ignore[arg-type]
+
+
+def test_kinematics_of_a_body_that_would_bend() -> None:
+    """A rod of 1 m that is shaken: ω̇ bends it by more than a hundredth of its length."""
+    model = spun(bar())
+    model.drives["motor"] = fm.Drive("motor", "hub", fm.Sine(0.5, 8.0))
+    with pytest.warns(AuditWarning, match="WARN: Deformation of bar: its loads would displace it by"):
+        assert fm.kinematics(model, np.linspace(0.0, 0.125, 9)).verdict == "WARN"
+
+
+def chain(seed: int, *, far: float = 0.0) -> fm.Model:
+    """Links on skew revolute joints with springs, a follower force and a driven first joint."""
+    rng = np.random.default_rng(seed)
+    model = fm.Model("chain", gravity=(0.0, 1.0, -9.81), frames={"foot": (far, -far, 0.0)})
+    end: Any = model.ground["foot"]
+    for k in range(3):
+        at = {"end": tuple(rng.uniform(0.2, 0.6, 3))}
+        body = model.add(
+            fm.RigidBody(f"b{k}", mass=rng.uniform(0.5, 2.0), inertia=(0.1, 0.12, 0.14), com=(0.1, 0, 0.2), frames=at)
+        )
+        axis = rng.normal(size=3)
+        model.add(fm.Revolute(f"j{k}", end, body, axis=tuple(axis / np.linalg.norm(axis))))
+        if k:
+            model.add(fm.JointSpring(f"s{k}", f"j{k}", k=rng.uniform(60.0, 300.0), c=0.5))
+        end = body["end"]
+    model.add(fm.FrameForce("push", end, force=tuple(rng.uniform(-9.0, 9.0, 3)), axes="follower"))
+    model.add(fm.Drive("motor", "j0", fm.Ramp(0.1, rate=1.5)))
+    return model
+
+
+@pytest.mark.parametrize("seed", drawn(2, 40))
+@pytest.mark.parametrize("far", [0.0, 1e4])
+def test_correct_results_pass(seed: int, far: float) -> None:
+    model = chain(seed, far=far)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for steady in (False, True):
+            assert fm.statics(model, steady=steady).verdict == "PASS"
+        assert fm.linearize(model, at=fm.statics(model, steady=True)).verdict == "PASS"
+        assert fm.quasi_static(model, [0.0, 0.2]).verdict == "PASS"
+        run = fm.simulate(model, t_end=0.02, step=1e-3)
+        assert fm.inverse_dynamics(run).solution.verdict == "PASS"
+        assert fm.inverse_dynamics(run, actuators=["j1", "j2"]).solution.verdict == "PASS"
+
+
+def broken(found: State, part: str) -> State:
+    """The state with one thing wrong: by 1 %, or 1 mm."""
+    if part == "position":
+        return dataclasses.replace(found, q=found.q + np.array([0.0, 1e-3, 0.0]))
+    if part == "multipliers":
+        return dataclasses.replace(found, lam=1.01 * found.lam)
+    system, bodies = found.compiled.system, found.compiled.system.bodies
+    if part == "gravity":
+        system = system._replace(gravity=1.01 * system.gravity)
+    elif part == "mass":
+        system = system._replace(bodies=bodies._replace(mass=1.01 * bodies.mass))
+    else:
+        system = system._replace(frames=system.frames._replace(x=1.001 * system.frames.x))
+    return dataclasses.replace(found, compiled=dataclasses.replace(found.compiled, system=system))
+
+
+@pytest.mark.parametrize("part", ["position", "multipliers", "gravity", "mass", "frames"])
+@pytest.mark.parametrize("steady", [False, True])
+def test_manipulated_states_do_not_pass(part: str, steady: bool) -> None:
+    """Wrong states, and terms that are wrong in joint coordinates alone."""
+    state = broken(fm.statics(chain(0), steady=steady).state, part)
+    checks = audited_states(solution_of([state], options={}), balanced=True)
+    assert {check.status for check in checks} & {"WARN", "FAIL"}
+    if part not in ("position", "multipliers"):
+        checks = audited_states(solution_of([state], options={}), balanced=False)
+        assert {check.status for check in checks} & {"WARN", "FAIL"}
