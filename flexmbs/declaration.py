@@ -187,16 +187,11 @@ class Declaration(metaclass=Documented):
     @classmethod
     def read(cls, table: Mapping[str, object]) -> Self:
         """The declaration made from a table of a file. Raises `NestedError` with every problem in it."""
-        names = cls.field_names()
-        unknown = [Problem((key,), f"unknown key; {close_names(key, names)}") for key in table if key not in names]
-        known = {key: value for key, value in table.items() if key in names}
         cls.complete()
         try:
-            made: Self = cls.__pydantic_validator__.validate_python(known)
+            made: Self = cls.__pydantic_validator__.validate_python(dict(table))
         except ValidationError as error:
-            raise NestedError([*unknown, *problems_of(error, names)]) from None
-        if unknown:
-            raise NestedError(unknown)
+            raise NestedError(problems_of(error, cls.field_names())) from None
         return made
 
     @classmethod

@@ -6,6 +6,7 @@ GIVEN = reprlib.Repr()
 GIVEN.maxstring = GIVEN.maxother = 60
 GIVEN.maxlist = GIVEN.maxtuple = 9
 GIVEN.maxlevel = 3
+MOST_SHOWN = 200  # characters: a message with a nested table as its value stays within two lines
 
 
 class FlexmbsError(Exception):
@@ -168,8 +169,9 @@ class AuditError(FlexmbsError):
 
 
 def shown(value: object) -> str:
-    """A short, depth-limited repr of a value."""
+    """Repr of a value, limited in depth and to `MOST_SHOWN` characters."""
     try:
-        return " ".join(GIVEN.repr(value).split())
+        text = " ".join(GIVEN.repr(value).split())
     except ValueError:
         return "a number of thousands of digits"
+    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 4]} ..."

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.diagnosis.assemble import assembly, redundancy_text
+from flexmbs.diagnosis.change_points import change_points
 from flexmbs.diagnosis.constraint_table import constraint_lines
 from flexmbs.diagnosis.planar import planar_line
 from flexmbs.dynamics.dense import terms
@@ -71,6 +72,7 @@ def diagnose(model: ModelData) -> Diagnosis:
     warnings = [redundancy_text(compiled.model, name, rows) for name, rows in redundant]
     warnings += [line for moved in found.moved for line in moved.contradictions]
     warnings += [f"model: {found.singular}"] if found.singular else []
+    warnings += change_points(compiled, ((cut, *tree) for cut, tree in loops.items()))
     return Diagnosis(lines, constraint_lines(model, compiled.topology), warnings, planar_line(compiled, regular))
 
 

@@ -31,6 +31,15 @@ def chain_twists(motions: Sequence[Motion], q: Sequence[float] | np.ndarray, aft
     return np.hstack([np.zeros((6, 0)), *columns])
 
 
+def chain_pose(motions: Sequence[Motion], q: Sequence[float]) -> Pose:
+    """Rotation (3, 3) and position (3,) of the child frame in the parent frame at the coordinates q."""
+    R, x, at = np.eye(3), np.zeros(3), 0
+    for motion in motions:
+        dR, dx = _pose(motion, np.asarray(q, float)[at : at + motion.nq])
+        R, x, at = R @ dR, x + R @ dx, at + motion.nq
+    return R, x
+
+
 def translations(motions: Sequence[Motion]) -> int:
     """Number of directions in which the chain can move the origin of the child frame, in generic positions."""
     values = [x for motion in motions for x in (motion.rest if motion.nq > 1 else (GENERIC,) * motion.nq)]

@@ -8,6 +8,7 @@ from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.model.check_frequencies import frequency_warnings
 from flexmbs.model.check_functions import missing_functions
+from flexmbs.model.check_mechanisms import mechanism_warnings
 from flexmbs.model.check_references import FrameNames, reference_problems
 from flexmbs.model.check_tables import table_warnings
 from flexmbs.model.check_topology import degree_of_freedom_lines, topology_problems, topology_warnings
@@ -73,6 +74,7 @@ def declaration_report(model: ModelData) -> Report:
     if not report.errors:
         report.sections["degrees of freedom"] = degree_of_freedom_lines(model, modes)
         report.warnings += map(str, (*topology_warnings(model), *frequency_warnings(model, highest), *rotor_warnings(model)))
+        report.warnings += map(str, mechanism_warnings(model, highest))
     return report
 
 

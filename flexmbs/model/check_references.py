@@ -54,6 +54,14 @@ def reference_problems(model: "ModelData", frames: FrameNames, unread: Set[str] 
     yield from wrong or _dependent_couplings(model)
 
 
+def unknown_bodies(model: "ModelData") -> Iterator[Problem]:
+    """Joints to bodies that do not exist; frames are not examined."""
+    known: FrameNames = {GROUND: None, **dict.fromkeys(model.bodies)}
+    for joint in model.joints.values():
+        for key, ref in frames_used(joint).items():
+            yield from _frame_problem((joint.section, joint.name, key), ref, known)
+
+
 def _frame_problem(path: tuple[str, ...], ref: FrameRef, known: FrameNames) -> Iterator[Problem]:
     if ref.body not in known:
         yield Problem(path, f"no body '{ref.body}'; {close_names(ref.body, known)}")

@@ -10,7 +10,7 @@ import abc
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import BeforeValidator
 
@@ -98,6 +98,8 @@ class Coupling(Item, abc.ABC, section="couplings"):
 
     A coordinate is named by its joint, by handle or name, or ``'joint.number'`` if the joint has several.
     """
+
+    on_one_carrier: ClassVar[bool] = False  # True if all coordinates are relative to one part, as of gears
 
     @property
     @abc.abstractmethod
@@ -204,6 +206,8 @@ class Gear(ConstantCoupling, kind="gear"):
     [-4.0]
     """
 
+    on_one_carrier: ClassVar[bool] = True
+
     first: Coordinate = dataclasses.field(kw_only=False)
     second: Coordinate = dataclasses.field(kw_only=False)
     ratio: Positive
@@ -241,6 +245,8 @@ class RackPinion(ConstantCoupling, kind="rack-pinion"):
     [0.05]
     """
 
+    on_one_carrier: ClassVar[bool] = True
+
     pinion: Coordinate = dataclasses.field(kw_only=False)
     rack: Coordinate = dataclasses.field(kw_only=False)
     radius: Nonzero
@@ -275,6 +281,8 @@ class ScrewCoupler(ConstantCoupling, kind="screw"):
     >>> fm.assemble(model).joints["guide"].velocity.round(6).tolist()  # lead · 50 revolutions a second
     [0.5]
     """
+
+    on_one_carrier: ClassVar[bool] = True
 
     screw: Coordinate = dataclasses.field(kw_only=False)
     nut: Coordinate = dataclasses.field(kw_only=False)
@@ -313,6 +321,8 @@ class Belt(ConstantCoupling, kind="belt"):
     >>> fm.assemble(model).joints["second"].velocity.round(6).tolist()  # r₁ q̇₁/r₂
     [4.0]
     """
+
+    on_one_carrier: ClassVar[bool] = True
 
     first: Coordinate = dataclasses.field(kw_only=False)
     second: Coordinate = dataclasses.field(kw_only=False)
@@ -353,6 +363,8 @@ class Differential(ConstantCoupling, kind="differential"):
     >>> fm.assemble(model).joints["right shaft"].velocity.round(6).tolist()  # 2 q̇_c − q̇₁
     [12.0]
     """
+
+    on_one_carrier: ClassVar[bool] = True
 
     carrier: Coordinate = dataclasses.field(kw_only=False)
     first: Coordinate = dataclasses.field(kw_only=False)

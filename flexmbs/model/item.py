@@ -1,7 +1,7 @@
 """`Item`: a named member of a model that connects or acts between bodies: joints, forces, drives."""
 
 import dataclasses
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from flexmbs.declaration import Declaration, Problem
 from flexmbs.model.constraint_class import ConstraintClass
@@ -30,6 +30,8 @@ class Item(Declaration):
     """
 
     name: Name = dataclasses.field(kw_only=False)
+
+    extended: ClassVar[tuple[str, ...]] = ()  # parameters: frames that carry a shape larger than a point
 
     def handle(self) -> ItemHandle:
         """What ``model.add`` returns."""

@@ -101,7 +101,8 @@ class Joint(Item, section="joints"):
         at = 0
         for motion in self.motions:
             if motion.nq == motion.rotations == 1 and abs(self.initial_position[at]) > 2.0 * math.pi:
-                text = f"the angle {self.initial_position[at]:g} is more than a full turn; angles are in rad"
+                angle = self.initial_position[at]
+                text = f"the angle {angle:g} rad is more than a full turn; {angle:g}° are {math.radians(angle):.5g} rad"
                 found.append(Problem((*path, "q0"), text))
             at += motion.nq
         return found

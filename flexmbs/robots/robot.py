@@ -136,10 +136,12 @@ class Robot:
 
         tool: name of a link, by default the last one without children.  Links without inertia on fixed joints become frames of
         the supporting link, under their names; the root is fixed to the ground. payload, links: as of `from_dh`. Damping and
-        friction of <dynamics>, effort and velocity of <limit> become `motors`, <mimic> a `LinearCoupling`. For floating joints
-        use `robots.model_from_urdf`.  unphysical: inertias that no distribution of mass has are kept with one `ModelWarning`
+        friction of <dynamics>, effort and velocity of <limit> become `motors`, <mimic> a `LinearCoupling`,
+        drake:rotor_inertia with drake:gear_ratio of a transmission a `RotorInertia`. For floating joints use
+        `robots.model_from_urdf`.  unphysical: inertias that no distribution of mass has are kept with one `ModelWarning`
         ("warn"), replaced by the nearest physical ones ("repair") or an "error".  Names with "/" have %2F in the model
-        (`urllib.parse.unquote`); frames are found by both. Raises `InputError` with every problem of the file and its line.
+        (`urllib.parse.unquote`); frames are found by both. A `ModelWarning` names elements and attributes that are not
+        read. Raises `InputError` with every problem of the file and its line.
         """
         built = urdf_model(read_urdf(path, allow_outside=allow_outside, unphysical=unphysical), base="fixed", gravity=gravity)
         if tool is not None and (not isinstance(tool, str) or tool not in built.frames):

@@ -1,5 +1,6 @@
 """Models of robots from URDF files."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,17 +10,17 @@ import numpy as np
 
 from flexmbs.api.model import Model
 from flexmbs.declaration import shown
-from flexmbs.errors import InputError
+from flexmbs.errors import InputError, ModelWarning
 from flexmbs.model.bodies import RigidBody
 from flexmbs.model.couplings import LinearCoupling
 from flexmbs.model.frames import Frame, FrameRef
 from flexmbs.model.joints import Fixed, Free, Joint
+from flexmbs.model.rotors import RotorInertia
 from flexmbs.robots.links import Motor
-from flexmbs.robots.urdf_read import JOINTS, Inertial, Mimic, Urdf, UrdfJoint, item_name, read_urdf
+from flexmbs.robots.urdf_read import JOINTS, MOST_SHOWN, ONE_COORDINATE, Inertial, Mimic, Urdf, UrdfJoint, item_name, read_urdf
 from flexmbs.robots.visuals import Visual
 
 BASES = ("fixed", "floating")
-ONE_COORDINATE = ("revolute", "continuous", "prismatic")
 
 
 class Built(NamedTuple):
@@ -39,10 +40,17 @@ def model_from_urdf(
 ) -> Model:  # fmt: skip
     """The model of a URDF file with joints of all kinds, also floating ones.
 
-    base: "fixed" root link, or "floating". As `Robot.from_urdf`, but without motors: <dynamics> and limits are ignored.
-    Joints with <mimic> have a `LinearCoupling` of their name.
+    base: "fixed" root link, or "floating". As `Robot.from_urdf`, but without motors: a `ModelWarning` names the joints whose
+    damping or friction is left out. Joints with <mimic> have a `LinearCoupling` of their name, those with a transmission that
+    states the inertia of a rotor (drake:rotor_inertia, drake:gear_ratio) a `RotorInertia`.
     """
-    return urdf_model(read_urdf(path, allow_outside=allow_outside, unphysical=unphysical), base=base, gravity=gravity).model
+    built = urdf_model(read_urdf(path, allow_outside=allow_outside, unphysical=unphysical), base=base, gravity=gravity)
+    rubbing = [name for name, motor in built.motors.items() if motor.viscous or any(motor.coulomb)]
+    if rubbing:
+        text = f"damping and friction of {', '.join(rubbing[:MOST_SHOWN])}{' …' if len(rubbing) > MOST_SHOWN else ''}"
+        remedy = "add JointSpring and JointFriction, or use Robot.from_urdf"
+        warnings.warn(f"{path}: left out: {text}; {remedy}", ModelWarning, stacklevel=2)
+    return built.model
 
 
 def urdf_model(urdf: Urdf, *, base: str, gravity: Sequence[float]) -> Built:
@@ -71,6 +79,9 @@ def urdf_model(urdf: Urdf, *, base: str, gravity: Sequence[float]) -> Built:
                 if carrier is None
                 else _joint(carrier, parent[stands[carrier.name]], bodies[link])
             )
+    for name, (inertia, ratio) in urdf.rotors.items():
+        geared = item_name(name)
+        model.add(RotorInertia(geared, geared, inertia=inertia, ratio=ratio, gyroscopic=False))
     _couple_mimics(model, urdf)
     where = {link: FrameRef(bodies[body].body, "" if body == link else item_name(link)) for link, (body, _) in places.items()}
     leaves = [link for link in order if not urdf.children[link]]

@@ -21,6 +21,7 @@ from flexmbs.model.fields import switch
 from flexmbs.model.frames import GROUND, Frame
 from flexmbs.model.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
 from flexmbs.robots.links import Motor
+from flexmbs.robots.urdf_elements import counted, rotors, unread
 from flexmbs.robots.visuals import Visual, visual_path
 from flexmbs.robots.xml_tree import Element, numbers, read_xml
 
@@ -35,6 +36,7 @@ JOINTS: dict[str, type[Joint]] = {
 MOST_SHOWN = 10  # links of a ring
 LIMITED = ("revolute", "prismatic")
 UNDRIVEN = ("fixed", "floating")
+ONE_COORDINATE = ("revolute", "continuous", "prismatic")
 UNPHYSICAL = {"warn": "taken as they are", "repair": "replaced by the nearest physical ones"}  # and "error"
 MODES = (*UNPHYSICAL, "error")
 SIZES = {"box": (("size", 3),), "cylinder": (("radius", 1), ("length", 1)), "sphere": (("radius", 1),)}  # attributes, numbers
@@ -85,6 +87,7 @@ class Urdf(NamedTuple):
     root: str
     children: dict[str, list[UrdfJoint]]
     visuals: tuple[Visual, ...]
+    rotors: dict[str, tuple[float, float]]  # inertia (kg m²) and gear ratio by joint
 
     def outward(self) -> list[str]:
         """Links, a parent before its children, in the order of the file."""
@@ -133,6 +136,7 @@ def read_urdf(path: str | Path, *, allow_outside: bool = False, unphysical: str 
     colours = {key: colour for each in root.all("material") if (colour := reader.colour(each)) for key in _key(each)}
     visuals = tuple(visual for link, element in elements.items() for visual in reader.visuals(element, link, colours))
     reader.check_meshes(root)
+    geared = reader.rotors(root, found)
     roots = [link for link in links if link not in carried]
     if not reader.problems:
         reader.check_roots(roots, links, carried)
@@ -143,10 +147,13 @@ def read_urdf(path: str | Path, *, allow_outside: bool = False, unphysical: str 
         remedy = "correct the file" + ("" if unphysical == "repair" else ' or give unphysical="repair"')
         text = f"{path}: {names}: inertias that no distribution of mass has, {UNPHYSICAL[unphysical]}; {remedy}"
         warnings.warn(text, ModelWarning, stacklevel=3)
+    if left_out := unread(root):
+        text = f"{path}: left out: {'; '.join([*left_out, *counted(root)])}"
+        warnings.warn(text, ModelWarning, stacklevel=3)
     children: dict[str, list[UrdfJoint]] = {link: [] for link in links}
     for joint in joints:
         children[joint.parent].append(joint)
-    return Urdf(path, root.attributes.get("name") or path.stem, links, carried, roots[0], children, visuals)
+    return Urdf(path, root.attributes.get("name") or path.stem, links, carried, roots[0], children, visuals, geared)
 
 
 def _key(element: Element) -> list[str]:
@@ -223,7 +230,17 @@ class _Reader:
             self.value(origin, key, three, f"{item}.origin") if key in origin.attributes else _zero() for key in ("xyz", "rpy")
         ]
         xyz, rpy = (value or _zero() for value in values)
+        if "quat_xyzw" in origin.attributes:
+            return Frame(xyz, self.quaternion(origin, rpy, f"{item}.origin"))
         return Frame(xyz, Rotation.from_euler("xyz", rpy).as_matrix())
+
+    def quaternion(self, origin: Element, rpy: tuple[float, ...], item: str) -> np.ndarray:
+        """Rotation matrix of the attribute quat_xyzw, which replaces rpy."""
+        given = self.numbers(origin, "quat_xyzw", 4, item)
+        if any(rpy) or not any(given):
+            self.say(origin, f"{item}: quat_xyzw must not be zero, and excludes rpy; remove one of them")
+            return np.eye(3)
+        return np.asarray(Rotation.from_quat(given).as_matrix())
 
     def inertial(self, link: Element, name: str) -> Inertial | None:
         element, item = link.first("inertial"), f"link '{name}'.inertial"
@@ -337,6 +354,20 @@ class _Reader:
         if kind in UNDRIVEN or not (damping or friction or np.isfinite((torque, rate)).any()):
             return None
         return Motor(viscous=damping, coulomb=friction, torque=torque, rate=rate)
+
+    def rotors(self, root: Element, joints: dict[str, Any]) -> dict[str, tuple[float, float]]:
+        """Inertia of the rotor and gear ratio by joint, of transmissions that state them."""
+        found = {}
+        for name, (inertia, ratio, element) in rotors(root, self.number).items():
+            if name not in joints:
+                self.say(element, f"<transmission>: there is no joint {shown(name)}")
+            elif inertia < 0.0 or ratio == 0.0:
+                self.say(element, f"<transmission> of joint '{name}': rotor inertia must be >= 0, the gear ratio not 0")
+            elif inertia and joints[name] and joints[name].kind not in ONE_COORDINATE:
+                self.say(element, f"<transmission> of joint '{name}': a rotor needs a revolute or prismatic joint")
+            elif inertia:
+                found[name] = (inertia, ratio)
+        return found
 
     def at_least_zero(self, element: Element | None, key: str, item: str, default: float) -> float:
         found = self.number(element, key, item, default)

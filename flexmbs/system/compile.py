@@ -34,6 +34,7 @@ from flexmbs.system.records import (
     Contacts, Couplers, Couplings, Cuts, Drives, Joints, PiecesDamping, Rotors, System, Tree, columns,
 )  # fmt: skip
 from flexmbs.system.records import Prescribed as PrescribedRows
+from flexmbs.system.start_poses import StartPoses
 from flexmbs.system.topology import Topology, topology
 
 
@@ -113,8 +114,8 @@ def compile_model(model: ModelData, coordinates: str = "joint") -> Compiled:
     joints, joint_numbers = _joints(model, shape)
     tree, nq, ns = _tree(shape, data, frames, joint_numbers)
     callbacks = Callbacks()
-    laws = LawTable(callbacks)
-    cuts, relations, paths, places = _cuts(model, shape, frames, joint_numbers, laws)
+    laws, poses = LawTable(callbacks), StartPoses(model, frames)
+    cuts, relations, paths, places = _cuts(model, shape, frames, joint_numbers, laws, poses)
     nc = _cut_rows(model, shape, cuts, places)
     couplers, paths = compile_couplers(model, shape, tree, places, cuts, paths, laws, (nc, len(shape.tree) + len(shape.cuts)))
     drives, nc = _drives(model, shape, cuts, places, laws)
@@ -122,7 +123,7 @@ def compile_model(model: ModelData, coordinates: str = "joint") -> Compiled:
     forces, readings, samplers, couplings, paths, states = compile_forces(model, shape, places, frames.number, laws, paths)
     rotors, paths = compile_rotors(model, shape, places, frames.number, paths)
     damped, paths = compile_pieces(pieces.values(), shape, tree, paths)
-    contacts, contact_names, paths = compile_contacts(model, places, frames.number, (cuts, paths), len(couplings.a), laws)
+    contacts, contact_names, paths = compile_contacts(model, places, frames.number, (cuts, paths), len(couplings.a), laws, poses)
     system = System(
         tree=tree, bodies=body_records(model, shape, data), frames=frames.record(tree), joints=joints, cuts=cuts,
         constant=constant_rows(cuts, drives, [model.joints[name].motions for name in shape.cuts]), relations=relations,
@@ -197,7 +198,7 @@ def _tree(
 
 
 def _cuts(
-    model: ModelData, shape: Topology, frames: FrameTable, numbers: dict[str, int], laws: LawTable
+    model: ModelData, shape: Topology, frames: FrameTable, numbers: dict[str, int], laws: LawTable, poses: StartPoses
 ) -> tuple[Cuts, np.ndarray, list[int], dict[str, JointPlace]]:
     """Rows of the cut joints (constraint rows are numbered with the drives), parameters of relations, paths, and where each joint
     of the model went."""
@@ -213,7 +214,7 @@ def _cuts(
         ends = frames.number(joint.parent), frames.number(joint.child)
         at = len(paths)
         paths += path
-        kernel, kernel_place, given = relation_record(joint, laws)
+        kernel, kernel_place, given = relation_record(joint, laws, poses)
         rows.append(
             (
                 numbers[name],

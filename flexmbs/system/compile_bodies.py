@@ -113,6 +113,17 @@ class FrameTable:
             raise InputError(f"body '{ref.body}' has no frame '{ref.frame}'; it has: {', '.join(self.known(ref.body)) or 'none'}")
         return found
 
+    def place(self, ref: FrameRef) -> tuple[np.ndarray, np.ndarray]:
+        """Rotation (3, 3) and position (3,) of a frame in its body, undeformed."""
+        if not ref.frame:
+            return np.eye(3), np.zeros(3)
+        if ref.body in self.data:
+            found = self.data[ref.body].frames[ref.frame]
+            return found.R, found.x
+        frames = self.model.frames if ref.body == GROUND else self.model.bodies[ref.body].frames  # type: ignore[attr-defined]
+        given: Frame = frames[ref.frame]
+        return np.array(given.rotation), np.array(given.position)
+
     def record(self, tree: Tree) -> Frames:
         """Flat record of all frames."""
         n, F = len(self.own), max((d.nf for d in self.data.values()), default=0)
@@ -125,16 +136,12 @@ class FrameTable:
             frames.body[m], frames.second_at[m] = i, -1
             if i >= 0:
                 frames.nf[m], frames.qf_at[m], frames.sf_at[m] = tree.nf[i], tree.qf_at[i], tree.sf_at[i]
-            x, R = np.zeros(3), np.eye(3)
+            R, x = self.place(ref)
             if ref.frame and ref.body in self.data:
                 place = self.data[ref.body].frames[ref.frame]
-                x, R = place.x, place.R
                 frames.shape[m, :3, : place.phi.shape[1]] = place.phi
                 frames.shape[m, 3:, : place.psi.shape[1]] = place.psi
                 _second_order(frames, m, self.data[ref.body], ref.frame, second)
-            elif ref.frame:
-                given: Frame = (self.model.frames if i < 0 else self.model.bodies[ref.body].frames)[ref.frame]  # type: ignore[attr-defined]
-                x, R = np.array(given.position), np.array(given.rotation)
             frames.x[m], frames.R[m] = x, np.ravel(R)
             frames.elastic[m] = int(np.abs(frames.shape[m]).max(initial=0.0) > 0.0 or frames.second_at[m] >= 0)
         return frames._replace(second=np.array(second)) if second else frames

@@ -11,8 +11,9 @@ from flexmbs.model.model import ModelData
 from flexmbs.system.compile_forces import JointPlace, lawful, table
 from flexmbs.system.compile_laws import LawTable
 from flexmbs.system.coordinate_functions import addresses
-from flexmbs.system.pose_functions import check_shape, row_address, slope_address, value_address
+from flexmbs.system.pose_functions import check_shape, examined_pose, row_address, slope_address, value_address
 from flexmbs.system.records import OF_COORDINATES, OF_POSE, Contacts, CouplerTerms, Cuts
+from flexmbs.system.start_poses import StartPoses
 
 NUMBERS = Contacts._fields[:19]  # integers, −1 where a contact has none
 VALUES = Contacts._fields[19:24]
@@ -27,6 +28,7 @@ def compile_contacts(
     moving: tuple[Cuts, list[int]],
     n: int,
     laws: LawTable,
+    poses: StartPoses,
 ) -> tuple[Contacts, tuple[str, ...], list[int]]:
     """Records of all contacts, the names of their rows, and the paths ``moving`` lengthened by theirs; those between frames with
     laws have the last of n couplings."""
@@ -49,13 +51,15 @@ def compile_contacts(
                 at, to = len(paths), len(terms)
                 terms += own
                 paths = [*paths, *_movers(own, cuts, paths)]
-                made = [_of_coordinates(contact, laws) | {"first": to, "end": len(terms), "path": at, "path_end": len(paths)}]
+                made = [
+                    _of_coordinates(contact, laws, model) | {"first": to, "end": len(terms), "path": at, "path_end": len(paths)}
+                ]
                 names.append(name)
             case FrameContact():
                 made = [_between_frames(contact, frame)]
                 names.append(name)
                 if isinstance(contact, UserContact):
-                    made[0] |= _of_pose(contact, laws)
+                    made[0] |= _of_pose(contact, laws, poses)
                 else:
                     kernel, geometry = contact.shape()
                     made[0] |= {"geometry_kernel": kernel.number, "geometry_index": laws.place()}
@@ -94,25 +98,28 @@ def _movers(terms: list[tuple[int, ...]], cuts: Cuts, paths: list[int]) -> list[
     return sorted({body for bodies in found for body in bodies})
 
 
-def _of_coordinates(contact: UnilateralCoupling, laws: LawTable) -> Row:
-    value, row = addresses(laws.callbacks, contact)
+def _of_coordinates(contact: UnilateralCoupling, laws: LawTable, model: ModelData) -> Row:
+    value, row = addresses(laws.callbacks, contact, model.joints)
     made: Row = {"geometry_kernel": OF_COORDINATES, "function": laws.pose(value), "row_function": laws.pose(row)}
     return _row(contact) | made
 
 
-def _of_pose(contact: UserContact, laws: LawTable) -> Row:
+def _of_pose(contact: UserContact, laws: LawTable, poses: StartPoses) -> Row:
     """The user functions of a contact between frames."""
     name, callbacks, timed = f"contacts.{contact.name}", laws.callbacks, contact.rheonomic
-    check_shape(f"{name}.function", contact.function, (1,))
-    made: Row = {"geometry_kernel": OF_POSE, "function": laws.pose(value_address(callbacks, name, contact.function, 1))}
+    given = {key: getattr(contact, key) for key in ("function", "jacobian", "slip")}
+    functions = [(f"{name}.{key}", function) for key, function in given.items() if function is not None]
+    at = examined_pose(lambda: poses.relative(contact.parent, contact.child), *functions)
+    check_shape(f"{name}.function", contact.function, at, (1,))
+    made: Row = {"geometry_kernel": OF_POSE, "function": laws.pose(value_address(callbacks, name, contact.function, 1, at))}
     if contact.jacobian is None:
-        made["row_function"] = laws.pose(slope_address(callbacks, name, contact.function, 1, timed))
+        made["row_function"] = laws.pose(slope_address(callbacks, name, contact.function, 1, timed, at))
     else:
-        check_shape(f"{name}.jacobian", contact.jacobian, (1, 7) if timed else (1, 6))
-        made["row_function"] = laws.pose(row_address(callbacks, name, contact.jacobian, 1))
+        check_shape(f"{name}.jacobian", contact.jacobian, at, (1, 7) if timed else (1, 6))
+        made["row_function"] = laws.pose(row_address(callbacks, name, contact.jacobian, 1, at))
     if contact.slip is not None:
-        check_shape(f"{name}.slip", contact.slip, *((2, n) for n in ((6, 7) if timed else (6,))))
-        made["slip_function"] = laws.pose(row_address(callbacks, name, contact.slip, 2))
+        check_shape(f"{name}.slip", contact.slip, at, *((2, n) for n in ((6, 7) if timed else (6,))))
+        made["slip_function"] = laws.pose(row_address(callbacks, name, contact.slip, 2, at))
     return made
 
 

@@ -43,7 +43,7 @@ def compile_couplers(
         number = laws.number(item, law)
         functions = -1, -1
         if isinstance(coupling, GeneralCoupling):
-            value, row_of = addresses(laws.callbacks, coupling)
+            value, row_of = addresses(laws.callbacks, coupling, model.joints)
             functions = laws.pose(value) if value else -1, laws.pose(row_of)
         rows.append((begin[0] + k, begin[1] + k, number, begun, len(terms), at, len(paths), *functions))
     of, body, cut, v, q = np.array(terms, np.int64).reshape(-1, 5).T.copy()

@@ -5,7 +5,7 @@ takes complex numbers; else, and where it is compiled, by differences of fourth 
 """
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,15 @@ import numpy as np
 from flexmbs._jit import is_jitted, jitted
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
-from flexmbs.model.couplings import Coupling
+from flexmbs.model.couplings import Coupling, coordinate_of
 from flexmbs.model.functions import StandIn
 from flexmbs.model.general_couplings import CoordinateEquation, GeneralCoupling, HolonomicCoupling, VelocityCoupling, probe_of
+from flexmbs.model.joints import Joint
 from flexmbs.system.callbacks import Callbacks
 
 STEP = 1e-3  # m, rad or s
 TINY = 1e-30
+NEAR = 1e-3  # m, rad and s from the declared start, which may be a special place
 AGREE = 1e-6
 STENCIL = ((1.0, 8.0 / 12.0), (-1.0, -8.0 / 12.0), (2.0, -1.0 / 12.0), (-2.0, 1.0 / 12.0))
 
@@ -59,9 +61,8 @@ def by_differences(function: Callable[..., Any], x: np.ndarray, rheonomic: bool)
     return [*(slope(k) for k in range(1, len(x))), slope(0) if rheonomic else 0.0]
 
 
-def _takes_complex(function: Callable[..., Any], n: int, rheonomic: bool) -> bool:
-    """Whether complex steps give the derivatives that differences give."""
-    x = np.concatenate([[probe_of(n)[0]], probe_of(n)[1]])
+def _takes_complex(function: Callable[..., Any], x: np.ndarray, rheonomic: bool) -> bool:
+    """True where complex steps give the derivatives that differences give at x = (t, coordinates)."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -117,29 +118,68 @@ def _spread_differences(function: Callable[..., Any], n: int, rheonomic: bool) -
     return body
 
 
-def addresses(callbacks: Callbacks, coupling: CoordinateEquation) -> tuple[int, int]:
+def addresses(callbacks: Callbacks, coupling: CoordinateEquation, joints: Mapping[str, Joint]) -> tuple[int, int]:
     """Addresses of g, 0 where there is none, and of (a | a₀). Raises `InputError` for functions of another shape."""
     name, n = f"{coupling.section}.{coupling.name}", len(coupling.of)
-    function = coupling.function
+    function, rheonomic = coupling.function, coupling.rheonomic
+    gradient = getattr(coupling, "gradient", None)
+    given = {f"{name}.function": function, f"{name}.gradient": gradient}
+    at = _examined(given, n, _start(coupling, joints))
     if isinstance(coupling, VelocityCoupling):
-        _check_shape(f"{name}.function", function, n, (n, n + 1))
+        _check_shape(f"{name}.function", function, at, (n, n + 1))
         return 0, _row_address(callbacks, name, function, n)
-    _check_shape(f"{name}.function", function, n, (1,))
+    _check_shape(f"{name}.function", function, at, (1,))
     spread = _spread_value(function, n) if is_jitted(function) else None
     position = callbacks.address(name, function, _value, n + 1, 1, spread)
-    gradient = getattr(coupling, "gradient", None)
     if gradient is not None:
-        _check_shape(f"{name}.gradient", gradient, n, (n + 1,) if coupling.rheonomic else (n,))
+        _check_shape(f"{name}.gradient", gradient, at, (n + 1,) if rheonomic else (n,))
         return position, _row_address(callbacks, name, gradient, n)
-    rheonomic = coupling.rheonomic
     spread = _spread_differences(function, n, rheonomic) if is_jitted(function) else None
     plain = getattr(function, "py_func", function)
-    by = _by_complex_steps if _takes_complex(plain, n, rheonomic) else by_differences
+    by = _by_complex_steps if _takes_complex(plain, at, rheonomic) else by_differences
 
     def body(function: Callable[..., Any], x: np.ndarray) -> list[float]:
         return by(function, x, rheonomic)
 
     return position, callbacks.address(name, function, body, n + 1, n + 1, spread)
+
+
+def _start(coupling: CoordinateEquation, joints: Mapping[str, Joint]) -> np.ndarray:
+    """(t, x) of the declared positions at t = 0."""
+    found = [0.0]
+    for use in (coordinate_of(text, joints) for text in coupling.of):
+        joint, at, v = joints[use.joint], 0, 0
+        for motion in joint.motions:
+            if v + motion.nv > use.coordinate:
+                break
+            at, v = at + motion.nq, v + motion.nv
+        found.append(float(joint.initial_position[at + use.coordinate - v]))
+    return np.array(found)
+
+
+def _examined(functions: Mapping[str, Any], n: int, start: np.ndarray) -> np.ndarray:
+    """(t, x) at which all functions are defined: general coordinates, else some near the declared start, or the start itself.
+    Raises `InputError` where a function raises there."""
+    given = {
+        name: getattr(function, "py_func", function)
+        for name, function in functions.items()
+        if function is not None and not isinstance(function, StandIn)
+    }
+    general = np.concatenate([[probe_of(n)[0]], probe_of(n)[1]])
+    error: InputError | None = None
+    for pose in (general, start + NEAR * np.arange(1, n + 2), start):
+        error = None
+        for name, function in given.items():
+            try:
+                function(float(pose[0]), pose[1:].copy())
+            except (Exception, SystemExit) as raised:
+                text = f"raises {type(raised).__name__}: {shown(str(raised))} at the declared start and near it"
+                error = InputError(f"{name}: {text}; correct it, it gets (t, x) with x of {n} numbers")
+                error.__cause__ = raised
+        if error is None:
+            return pose
+    assert error is not None
+    raise error
 
 
 def row_of(coupling: GeneralCoupling, t: float, x: np.ndarray) -> np.ndarray:
@@ -151,7 +191,7 @@ def row_of(coupling: GeneralCoupling, t: float, x: np.ndarray) -> np.ndarray:
     if coupling.gradient is not None:
         return np.array(row(coupling.gradient, given))
     plain: Callable[..., Any] = getattr(function, "py_func", function)
-    by = _by_complex_steps if _takes_complex(plain, len(x), coupling.rheonomic) else by_differences
+    by = _by_complex_steps if _takes_complex(plain, given, coupling.rheonomic) else by_differences
     return np.array(by(plain, given, coupling.rheonomic), float)
 
 
@@ -167,15 +207,11 @@ def _row_address(callbacks: Callbacks, name: str, function: Callable[..., Any], 
     return callbacks.address(name, function, row, n + 1, n + 1, spread)
 
 
-def _check_shape(name: str, function: Callable[..., Any], n: int, sizes: tuple[int, ...]) -> None:
-    """Raise `InputError` where the function raises at general coordinates, or gives no real numbers or another number of them."""
+def _check_shape(name: str, function: Callable[..., Any], at: np.ndarray, sizes: tuple[int, ...]) -> None:
+    """Raise `InputError` where the function gives no real numbers at (t, x), or another number of them."""
     if isinstance(function, StandIn):
         return
-    try:
-        found = np.asarray(getattr(function, "py_func", function)(*probe_of(n)))
-    except (Exception, SystemExit) as error:
-        text = f"raises {type(error).__name__}: {shown(str(error))} at general coordinates"
-        raise InputError(f"{name}: {text}; correct it, it gets (t, x) with x of {n} numbers") from error
+    found = np.asarray(getattr(function, "py_func", function)(float(at[0]), at[1:].copy()))
     if found.dtype.kind not in "iuf":
         raise InputError(f"{name}: gives {shown(found.tolist())} at general coordinates; return real numbers")
     if found.size not in sizes:

@@ -23,6 +23,7 @@ STEP = 1e-3
 TINY = 1e-30
 STENCIL = ((1.0, 8.0 / 12.0), (-1.0, -8.0 / 12.0), (2.0, -1.0 / 12.0), (-2.0, 1.0 / 12.0))
 AGREE = 1e-6
+NEAR = 1e-3  # m and rad from the declared start, where that is a special pose, as one without rotation often is
 PROBE = (0.3, 0.11, -0.07, 0.13, 0.8, 0.36, 0.48, 0.0, 0.8, -0.6, -0.6, 0.48, 0.64)  # a pose that is special for no function
 
 _WEIGHTS = np.array([weight / STEP for _, weight in STENCIL])
@@ -64,9 +65,8 @@ def _directions(x: np.ndarray) -> np.ndarray:
     return found
 
 
-def _takes_complex(function: Callable[..., Any], n: int, rheonomic: bool) -> bool:
-    """True where complex steps give the derivatives that differences give."""
-    at = np.array(PROBE)
+def _takes_complex(function: Callable[..., Any], n: int, rheonomic: bool, at: np.ndarray) -> bool:
+    """True where complex steps give the derivatives that differences give at a pose."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -138,9 +138,9 @@ _PLACES = np.eye(6, 12) * (np.arange(6) < 3)[:, None]
 _SPIN = np.array([[np.kron(np.cross(e, np.eye(3)).T, np.eye(3))] for e in np.eye(3)]).reshape(27, 9)
 
 
-def spread_values(function: Callable[..., Any], n: int) -> Callable[..., Any]:
-    """``body(x, out)`` of the values for Numba."""
-    single = np.ndim(function.py_func(*_probe())) == 0  # type: ignore[attr-defined]
+def spread_values(function: Callable[..., Any], n: int, at: np.ndarray) -> Callable[..., Any]:
+    """``body(x, out)`` of the values for Numba, whose form is that of the results at a pose."""
+    single = np.ndim(called(function.py_func, at)) == 0  # type: ignore[attr-defined]
     if single:
 
         def one(x: Any, out: Any) -> None:
@@ -156,9 +156,9 @@ def spread_values(function: Callable[..., Any], n: int) -> Callable[..., Any]:
     return several
 
 
-def spread_rows(function: Callable[..., Any], n: int) -> Callable[..., Any]:
-    """``body(x, out)`` of the rows for Numba."""
-    result = function.py_func(*_probe())  # type: ignore[attr-defined]
+def spread_rows(function: Callable[..., Any], n: int, at: np.ndarray) -> Callable[..., Any]:
+    """``body(x, out)`` of the rows for Numba, whose form is that of the results at a pose."""
+    result = called(function.py_func, at)  # type: ignore[attr-defined]
     columns = np.shape(result)[-1]
     if np.ndim(result) == 1:
 
@@ -180,9 +180,11 @@ def spread_rows(function: Callable[..., Any], n: int) -> Callable[..., Any]:
     return several
 
 
-def spread_differences(function: Callable[..., Any], n: int, rheonomic: bool) -> Callable[..., Any]:
+def spread_differences(
+    function: Callable[..., Any], n: int, rheonomic: bool, at: np.ndarray
+) -> Callable[..., Any]:  # fmt: skip
     """``body(x, out)`` of the rows by differences for Numba."""
-    inner = jitted(spread_values(function, n))
+    inner = jitted(spread_values(function, n, at))
     columns = COLUMNS if rheonomic else COLUMNS - 1
 
     def body(x: Any, out: Any) -> None:
@@ -217,23 +219,25 @@ def spread_differences(function: Callable[..., Any], n: int, rheonomic: bool) ->
     return body
 
 
-def value_address(callbacks: Callbacks, name: str, function: Callable[..., Any], n: int) -> int:
+def value_address(callbacks: Callbacks, name: str, function: Callable[..., Any], n: int, at: np.ndarray) -> int:
     """Address of the values g."""
-    spread = spread_values(function, n) if is_jitted(function) else None
+    spread = spread_values(function, n, at) if is_jitted(function) else None
     return callbacks.address(name, function, values, POSE_ARGUMENTS, n, spread)
 
 
-def row_address(callbacks: Callbacks, name: str, function: Callable[..., Any], n: int) -> int:
+def row_address(callbacks: Callbacks, name: str, function: Callable[..., Any], n: int, at: np.ndarray) -> int:
     """Address of rows that the function gives."""
-    spread = spread_rows(function, n) if is_jitted(function) else None
+    spread = spread_rows(function, n, at) if is_jitted(function) else None
     return callbacks.address(name, function, rows, POSE_ARGUMENTS, COLUMNS * n, spread)
 
 
-def slope_address(callbacks: Callbacks, name: str, function: Callable[..., Any], n: int, rheonomic: bool) -> int:
+def slope_address(
+    callbacks: Callbacks, name: str, function: Callable[..., Any], n: int, rheonomic: bool, at: np.ndarray
+) -> int:  # fmt: skip
     """Address of rows by differentiation of g."""
-    spread = spread_differences(function, n, rheonomic) if is_jitted(function) else None
+    spread = spread_differences(function, n, rheonomic, at) if is_jitted(function) else None
     plain = getattr(function, "py_func", function)
-    rows = _rows_by_complex_steps if _takes_complex(plain, n, rheonomic) else _rows_by_differences
+    rows = _rows_by_complex_steps if _takes_complex(plain, n, rheonomic, at) else _rows_by_differences
 
     def body(function: Callable[..., Any], x: np.ndarray) -> Any:
         return rows(function, x, n, rheonomic).ravel().tolist()
@@ -241,9 +245,11 @@ def slope_address(callbacks: Callbacks, name: str, function: Callable[..., Any],
     return callbacks.address(name, function, body, POSE_ARGUMENTS, COLUMNS * n, spread)
 
 
-def along_address(callbacks: Callbacks, name: str, function: Callable[..., Any], n: int, rheonomic: bool) -> int:
+def along_address(
+    callbacks: Callbacks, name: str, function: Callable[..., Any], n: int, rheonomic: bool, at: np.ndarray
+) -> int:  # fmt: skip
     """Address of ġ along a twist, which follows the pose, by complex steps; 0 where the function does not take them."""
-    if is_jitted(function) or not _takes_complex(function, n, rheonomic):
+    if is_jitted(function) or not _takes_complex(function, n, rheonomic, at):
         return 0
 
     def body(function: Callable[..., Any], x: np.ndarray) -> Any:
@@ -252,15 +258,42 @@ def along_address(callbacks: Callbacks, name: str, function: Callable[..., Any],
     return callbacks.address(name, function, body, FRAME_ARGUMENTS, n)
 
 
-def check_shape(name: str, function: Callable[..., Any], *shapes: tuple[int, ...]) -> None:
-    """Raise `InputError` where the function raises at a general pose, or gives no real numbers or another shape than those; one
-    row may be flat."""
+def examined_pose(start: Callable[[], np.ndarray], *functions: tuple[str, Callable[..., Any]]) -> np.ndarray:
+    """(t, x, A) at which all functions, given with their names, are defined: a general pose, else one near the declared start, or
+    the start itself, which ``start()`` gives. Raises `InputError` where a function raises at the start."""
+    plain = [(name, getattr(function, "py_func", function)) for name, function in functions if not isinstance(function, StandIn)]
+    error = _error_at(np.array(PROBE), plain)
+    if error is None:
+        return np.array(PROBE)
+    here = start()
+    near = here
+    for direction in range(COLUMNS):
+        near = moved(near, direction, NEAR)
+    for pose in (near, here):
+        error = _error_at(pose, plain)
+        if error is None:
+            return pose
+    raise error
+
+
+def _error_at(pose: np.ndarray, functions: list[tuple[str, Callable[..., Any]]]) -> InputError | None:
+    """The error of the first function that raises at a pose."""
+    for name, function in functions:
+        try:
+            called(function, pose)
+        except (Exception, SystemExit) as error:
+            text = f"{name}: raises {type(error).__name__}: {shown(str(error))} at the declared start and near it"
+            found = InputError(f"{text}; correct it, or start where it is defined (q0)")
+            found.__cause__ = error
+            return found
+    return None
+
+
+def check_shape(name: str, function: Callable[..., Any], at: np.ndarray, *shapes: tuple[int, ...]) -> None:
+    """Raise `InputError` where the function gives no real numbers at a pose, or another shape than those; one row may be flat."""
     if isinstance(function, StandIn):
         return
-    try:
-        found = np.asarray(getattr(function, "py_func", function)(*_probe()))
-    except (Exception, SystemExit) as error:
-        raise InputError(f"{name}: raises {type(error).__name__}: {shown(str(error))} at a general pose; correct it") from error
+    found = np.asarray(called(getattr(function, "py_func", function), at))
     if found.dtype.kind not in "iuf":
         kind = "complex numbers" if found.dtype.kind == "c" else shown(found.tolist())
         raise InputError(f"{name}: gives {kind} at a general pose; return real numbers")
@@ -270,7 +303,3 @@ def check_shape(name: str, function: Callable[..., Any], *shapes: tuple[int, ...
         got = " × ".join(map(str, found.shape)) or "a single number"
         numbers = "" if found.ndim == 0 else " numbers"
         raise InputError(f"{name}: gives {got}{numbers}, not {wanted}; correct the function or the number of equations")
-
-
-def _probe() -> tuple[float, np.ndarray, np.ndarray]:
-    return PROBE[0], np.array(PROBE[1:4]), np.array(PROBE[4:])

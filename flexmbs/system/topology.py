@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from flexmbs.errors import InputError
 from flexmbs.model.bodies import Body, PointMass
+from flexmbs.model.check_references import unknown_bodies
 from flexmbs.model.frames import GROUND, FrameRef
 from flexmbs.model.joints import Joint
 from flexmbs.model.model import ModelData
@@ -130,6 +131,8 @@ def topology(model: ModelData, coordinates: str = "joint") -> Topology:
     unknown = [name for name in model.cuts if name not in model.joints]
     if unknown:
         raise InputError(*(f"cuts: no joint '{name}'; there are {', '.join(model.joints)}" for name in unknown))
+    if missing := list(unknown_bodies(model)):
+        raise InputError(*map(str, missing))
     tree = _walk(model, spanning_joints(model))
     carried = {primary.joint: primary.body for primary in tree if primary.joint is not None}
     if coordinates != "absolute":

@@ -1,5 +1,7 @@
 """User-defined constraints against equivalent joints: accelerations and forces at states in motion."""
 
+from typing import Any
+
 import constraint_functions as given
 import numpy as np
 import pytest
@@ -140,7 +142,10 @@ def test_derivatives_not_given_are_reported() -> None:
         (fm.VelocityRows(*ENDS, function=given.single_number), "function: gives a single number, not 1 × 6 or 1 × 7"),
         (fm.Holonomic(*ENDS, function=given.forgotten), "function: gives None at a general pose; return real numbers"),
         (fm.VelocityRows(*ENDS, function=given.of_complex_numbers), "function: gives complex numbers at a general pose; return"),
-        (fm.Holonomic(*ENDS, function=given.raises), "function: raises ZeroDivisionError: 'no such pose' at a general pose"),
+        (
+            fm.Holonomic(*ENDS, function=given.raises),
+            "function: raises ZeroDivisionError: 'no such pose' at the declared start and near it",
+        ),
     ],
 )
 def test_wrong_functions(item, message) -> None:
@@ -228,3 +233,34 @@ def test_small_rows_contradict_as_others() -> None:
     model.add(fm.VelocityRows("moved", "ground", "bob", covectors=(0, 1e-5, 0, 0, 0, 0, 5e-6)))
     with pytest.raises(fm.InputError, match=r"joints\.moved: its velocities contradict .* those of 'row'; "):
         fm.state(model)
+
+
+def limited_to(lower: float, upper: float, value: Any) -> Any:
+    """A user function that is defined only where its first coordinate is within limits."""
+
+    def function(t: float, x: np.ndarray, *A: np.ndarray) -> Any:
+        if not lower <= np.real(x[0]) <= upper:
+            raise ValueError(f"{x[0]} is outside the table")
+        return value(x)
+
+    return function
+
+
+def test_functions_with_a_limited_domain_are_examined_near_the_start() -> None:
+    """A profile of 4 cm about the start, far from any general pose, for relations, contacts and couplings."""
+    for item in (
+        fm.Holonomic("c", "ground", "ball", limited_to(4.98, 5.02, lambda x: x[2] - x[0] ** 2 + 25.0)),
+        fm.VelocityRows("c", "ground", "ball", function=limited_to(4.98, 5.02, lambda x: [(0, 1, 0, 0, 0, 0)])),
+        fm.UserContact("c", "ground", "ball", limited_to(4.98, 5.02, lambda x: x[2] + 1.0)),
+        fm.HolonomicCoupling("c", ["way.0", "way.1"], limited_to(4.98, 5.02, lambda x: x[1] - x[0] + 5.0)),
+        fm.VelocityCoupling("c", ["way.0", "way.1"], limited_to(4.98, 5.02, lambda x: [1.0, -1.0])),
+    ):
+        model = fm.Model("profile", gravity=(0, 0, 0))
+        model.add(fm.PointMass("ball", mass=1.0))
+        model.add(fm.Translation("way", "ground", "ball", q0=(5.0, 0.0, 0.0)))
+        model.add(item)
+        assert not model.check().errors, item
+        model.joints["way"] = fm.Translation("way", "ground", "ball", q0=(6.0, 0.0, 0.0))
+        [line] = model.check().errors
+        assert "outside the table" in line
+        assert "at the declared start and near it" in line

@@ -203,7 +203,10 @@ def test_bad_declarations(make, message: str) -> None:
     ("coupling", "message"),
     [
         (fm.HolonomicCoupling("c", POINTS, wheel), "couplings.c.function: gives 4 numbers, not 1"),
-        (fm.HolonomicCoupling("c", POINTS, raises), "couplings.c.function: raises ValueError: 'no' at general coordinates"),
+        (
+            fm.HolonomicCoupling("c", POINTS, raises),
+            "couplings.c.function: raises ValueError: 'no' at the declared start and near it",
+        ),
         (fm.HolonomicCoupling("c", POINTS, rod, gradient=rod), "couplings.c.gradient: gives 1 numbers, not 4"),
         (fm.VelocityCoupling("c", POINTS, rod), "couplings.c.function: gives 1 numbers, not 4 or 5"),
         (fm.HolonomicCoupling("c", POINTS, turning), "couplings.c.rheonomic: the function depends on time; set rheonomic=True"),

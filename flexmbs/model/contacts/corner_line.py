@@ -1,6 +1,7 @@
 """Corner over an edge in the plane."""
 
 import math
+from typing import ClassVar
 
 from pydantic import model_validator
 
@@ -50,6 +51,8 @@ class CornerLine(FrameContact, kind="corner-line"):
     >>> round(run.run.impacts[0].t, 6)  # √(2 h/g)
     0.25
     """
+
+    extended: ClassVar[tuple[str, ...]] = ("parent",)
 
     normal: Axis = "y"
     direction: Axis = "x"

@@ -1,5 +1,7 @@
 """Sphere or point over a plane."""
 
+from typing import ClassVar
+
 from flexmbs.algebra.vectors import dot, load3, scale
 from flexmbs.law_kernel import LawKernel, law_kernel
 from flexmbs.model.contacts.contact import FrameContact, touching
@@ -37,6 +39,8 @@ class SpherePlane(FrameContact, kind="sphere-plane"):
     >>> round(run.run.impacts[0].t, 6), round(run.body("ball").position[-1, 2].item(), 6)  # √(2 h/g), radius + e² h
     (0.5, 0.27)
     """
+
+    extended: ClassVar[tuple[str, ...]] = ("parent",)
 
     normal: Axis = "z"
     radius: Nonnegative = 0.0

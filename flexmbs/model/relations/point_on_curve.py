@@ -102,6 +102,7 @@ class PointOnCurve(Relation, kind="point-on-curve"):
     closed: Switch = False
     planar: Switch = False
 
+    extended: ClassVar[tuple[str, ...]] = ("parent",)
     undefined: ClassVar[str] = "the point is beyond the ends of its curve; start within it, or add points"
     lost: ClassVar[str] = "point {names} has reached an end of its curve; end the run before it, or add points"
 

@@ -87,6 +87,7 @@ class PointOnSurface(Relation, kind="point-on-surface"):
     y: Grid
     heights: Annotated[Any, BeforeValidator(_rows)]
 
+    extended: ClassVar[tuple[str, ...]] = ("parent",)
     undefined: ClassVar[str] = "the point is beyond the edges of its surface; start within them, or extend its grid"
     lost: ClassVar[str] = "point {names} has reached an edge of its surface; end the run before it, or extend its grid"
 

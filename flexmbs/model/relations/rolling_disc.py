@@ -87,6 +87,7 @@ class RollingDisc(Rolling, kind="rolling-disc"):
     axis: Axis = "y"
     normal: Axis = "z"
 
+    extended: ClassVar[tuple[str, ...]] = ("parent",)
     undefined: ClassVar[str] = "the wheel is flat on its plane without a single contact point; tilt it, or correct axis or normal"
     lost: ClassVar[str] = "wheel {names} has fallen flat on its plane, without a single contact point; end the run before it"
 

@@ -1,5 +1,7 @@
 """Spheres that roll on a plane."""
 
+from typing import ClassVar
+
 from flexmbs.algebra.vectors import add, cross, dot, load3, load9, scale, tmul
 from flexmbs.law_kernel import Row, law_kernel
 from flexmbs.model.fields import Axis, Positive
@@ -42,6 +44,8 @@ class RollingSphere(Rolling, kind="rolling-sphere"):
     >>> round(fm.state(model).sd[0].item(), 6)  # 5/7 g sin α of a solid ball
     5.0
     """
+
+    extended: ClassVar[tuple[str, ...]] = ("parent",)
 
     radius: Positive
     normal: Axis = "z"

@@ -21,12 +21,14 @@ from flexmbs.model.frames import GROUND, Frame, FrameRef
 from flexmbs.model.item import CoordinateUse
 from flexmbs.model.joints import Chain, Fixed, Free, Joint, Prismatic, Revolute, Screw, Spherical
 from flexmbs.model.motions import Rotate
+from flexmbs.model.rotors import RotorInertia
 from flexmbs.robots.imported import WORLD, Imported, Report, add_frame, free_name
 from flexmbs.robots.mjcf.inertia import Lump
 from flexmbs.robots.mjcf.values import Pose
 from flexmbs.robots.sdf.elements import note_unread
 from flexmbs.robots.sdf.looks import visuals_of
 from flexmbs.robots.sdf.scopes import MODEL, Poses, Reader, Scope, sdf_root
+from flexmbs.robots.urdf_elements import RATIO, ROTOR
 from flexmbs.robots.urdf_read import item_name
 from flexmbs.robots.visuals import Visual
 from flexmbs.robots.xml_tree import Element
@@ -199,6 +201,7 @@ class _Builder:
         self.supported |= {body for body in bodies if body is not None}
         if AXES[kind] == 1:
             self.single.add(full)
+        self._rotor(element, full, own, kind)
         for k, tag in enumerate(("axis", "axis2")[: AXES[kind]]):
             self._along(scope, full, own, k, kind, element.first(tag))
 
@@ -233,6 +236,17 @@ class _Builder:
         if base:
             direction = pose.R.T @ self.poses.of(scope, base, joint).R @ direction
         return np.asarray(direction / np.linalg.norm(direction))
+
+    def _rotor(self, element: Element, full: str, own: str, kind: str) -> None:
+        """Reflected inertia N² I of a joint, by Drake's extensions."""
+        inertia, ratio = (self.reader.number(element, key, default) for key, default in ((ROTOR, 0.0), (RATIO, 1.0)))
+        if not inertia:
+            return
+        if inertia < 0.0 or ratio == 0.0 or AXES[kind] != 1:
+            text = "needs a joint of one axis, an inertia >= 0 and a gear ratio other than 0"
+            self.report.problem(element, f"joint {shown(full)}: <{ROTOR}> {text}")
+            return
+        self.items.append(RotorInertia(own, own, inertia=inertia, ratio=ratio, gyroscopic=False))
 
     def _along(self, scope: Scope, full: str, own: str, k: int, kind: str, axis: Element | None) -> None:
         """Spring, damper, friction, limits and mimic of one axis."""

@@ -9,15 +9,20 @@ from collections.abc import Iterator, Sequence
 
 from flexmbs.robots.imported import Report
 from flexmbs.robots.sdf.scopes import Scope
+from flexmbs.robots.urdf_elements import RATIO, ROTOR
 from flexmbs.robots.xml_tree import Element
 
+ATTRIBUTES = {  # of the elements that are read
+    "name", "type", "version", "relative_to", "attached_to", "expressed_in", "rotation_format", "degrees", "canonical_link",
+    "placement_frame", "auto", "merge", "joint", "axis", "namespace", "default",
+}  # fmt: skip
 KNOWN = {  # inner elements that are read, then those without a part in the motion
     "world": "gravity model include frame joint plugin light physics scene gui atmosphere magnetic_field spherical_coordinates "
     "audio road static",
     "model": "static pose link joint frame model include plugin self_collide allow_auto_disable",
     "link": "pose inertial gravity collision visual sensor light self_collide audio_source audio_sink projector particle_emitter "
     "battery",
-    "joint": "parent child pose axis axis2 screw_thread_pitch sensor physics",
+    "joint": f"parent child pose axis axis2 screw_thread_pitch sensor physics {ROTOR} {RATIO}",
     "axis": "xyz dynamics limit mimic use_parent_model_frame",
     "dynamics": "damping friction spring_stiffness spring_reference",
     "limit": "lower upper effort velocity stiffness dissipation",
@@ -45,8 +50,11 @@ def note_unread(scopes: Sequence[Scope], report: Report) -> None:
 
 def _unread(element: Element) -> Iterator[str]:
     kind = "axis" if element.tag == "axis2" else element.tag
+    for key in element.attributes:
+        if key not in ATTRIBUTES and not key.startswith("xmlns"):
+            yield f"attribute '{key}' of <{element.tag}>"
     for child in element.children:
-        if child.tag not in KNOWN[kind].split() and ":" not in child.tag and (child.children or child.text not in NOTHING):
+        if child.tag not in KNOWN[kind].split() and (child.children or child.text not in NOTHING):
             yield f"<{child.tag}> of <{element.tag}>"
         elif child.tag in WITHIN.get(kind, ()):
             yield from _unread(child)

@@ -1,0 +1,86 @@
+"""Change points of four-bar linkages: positions with all links in line, where two motions meet.
+
+A planar four-bar linkage has such a position if the shortest and the longest link together are as
+long as the other two, s + l = p + q (Grashof); a parallelogram is one, and so is a kite.
+Source: Norton, Design of Machinery (2011), section 2.12.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from flexmbs.model.bodies import FlexibleBody
+from flexmbs.model.frames import FrameRef
+from flexmbs.model.joints import Joint
+from flexmbs.system.compile import Compiled
+
+EQUAL = 1e-6  # of the sum of the lengths: dimensions are declared with about six digits
+PARALLEL = 1e-6  # sine of the angle between two axes
+
+
+def change_points(compiled: Compiled, loops: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    """A line for each loop of four parallel revolute joints whose links can all be in line."""
+    for loop in loops:
+        joints = [compiled.model.joints.get(name) for name in loop]
+        lengths = _link_lengths(compiled, [joint for joint in joints if joint is not None])
+        if len(loop) != 4 or lengths is None:
+            continue
+        shortest, p, q, longest = sorted(lengths)
+        if abs(shortest + longest - p - q) > EQUAL * sum(lengths):
+            continue
+        named = " – ".join(loop)
+        sides = ", ".join(f"{length:.5g}" for length in lengths)
+        yield (
+            f"loop {named}: with links of {sides} m, s + l = p + q: it passes change points, all links "
+            "in line, where the motion can branch; change a length, or add a link or a coupling that "
+            "guides it there"
+        )
+
+
+def _link_lengths(compiled: Compiled, loop: list[Joint]) -> list[float] | None:
+    """Distances of adjacent axes of a planar loop; None for loops that are not planar or rigid."""
+    lengths = []
+    for one, other in zip(loop, (*loop[1:], *loop[:1])):
+        ends = _on_one_body(one, other)
+        if ends is None or isinstance(compiled.model.bodies.get(ends[0].body), FlexibleBody):
+            return None
+        axes = [_axis(compiled, joint, end) for joint, end in zip((one, other), ends)]
+        if any(axis is None for axis in axes):
+            return None
+        a, b = (np.asarray(axis) for axis in axes)
+        normal = a if a.any() else b
+        if not normal.any() or np.linalg.norm(np.cross(a, b)) > PARALLEL:
+            return None
+        between = _position(compiled, ends[1]) - _position(compiled, ends[0])
+        lengths.append(float(np.linalg.norm(np.cross(normal, between))))
+    return lengths
+
+
+def _on_one_body(one: Joint, other: Joint) -> tuple[FrameRef, FrameRef] | None:
+    """The frames of two joints on the body that both connect."""
+    for end in (one.parent, one.child):
+        for far in (other.parent, other.child):
+            if end.body == far.body:
+                return end, far
+    return None
+
+
+def _axis(compiled: Compiled, joint: Joint, end: FrameRef) -> np.ndarray | None:
+    """Axis of a revolute or cylindrical joint in the axes of the body of ``end``, zero for a
+    spherical joint, None for other joints."""
+    if joint.rows == 3 and all(motion.rotations == motion.nv == 3 for motion in joint.motions):
+        return np.zeros(3)
+    turning = [motion for motion in joint.motions if motion.turns]
+    axes = [np.asarray(motion.unit_twist).reshape(2, 3) for motion in joint.motions if motion.nv == 1]
+    if len(turning) != 1 or len(axes) != len(joint.motions):
+        return None
+    direction = np.asarray(turning[0].unit_twist[3:])
+    if any(np.linalg.norm(np.cross(direction, part)) > PARALLEL for each in axes for part in each):
+        return None
+    R = compiled.system.frames.R[compiled.frames[end]].reshape(3, 3)
+    return np.asarray(R @ direction)
+
+
+def _position(compiled: Compiled, end: FrameRef) -> np.ndarray:
+    """Origin of a frame in its body."""
+    return np.asarray(compiled.system.frames.x[compiled.frames[end]])

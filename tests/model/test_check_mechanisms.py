@@ -1,0 +1,129 @@
+"""Warnings of `Model.check` about valid declarations of another mechanism than the one intended."""
+
+import numpy as np
+import pytest
+from declared import rod
+
+import flexmbs as fm
+from flexmbs.model.check import declaration_report
+
+GEARS = {
+    "gear": lambda a, b: fm.Gear("teeth", a, b, ratio=0.75),
+    "belt": lambda a, b: fm.Belt("teeth", a, b, radii=(0.1, 0.2)),
+    "differential": lambda a, b: fm.Differential("teeth", "arm", a, b),
+}
+
+
+def planetary(sun_from: str) -> fm.Model:
+    """A sun on the ground or the arm and a planet on the arm, which turns about the axis of the sun."""
+    model = fm.Model("planetary", gravity=(0, 0, 0))
+    model.add(fm.RigidBody("arm", mass=0.5, inertia=(4e-4,) * 3, frames={"pin": (0.035, 0, 0)}))
+    for name in ("sun", "planet"):
+        model.add(fm.RigidBody(name, mass=0.1, inertia=(5e-5,) * 3))
+    model.add(fm.Revolute("arm", "ground", "arm", axis="z"))
+    model.add(fm.Revolute("sun", sun_from, "sun", axis="z"))
+    model.add(fm.Revolute("planet", "arm/pin", "planet", axis="z"))
+    return model
+
+
+def warned(model: fm.Model, words: str) -> list[str]:
+    report = model.check()
+    assert not report.errors
+    return [line for line in report.warnings if words in line]
+
+
+@pytest.mark.parametrize("kind", ["gear", "belt"])
+def test_gears_without_a_common_carrier(kind: str) -> None:
+    """The planet turns on the arm: the angle of the sun relative to the ground does not fix it."""
+    wrong, right = planetary("ground"), planetary("arm")
+    for model in (wrong, right):
+        model.add(GEARS[kind]("sun", "planet"))
+    [line] = warned(wrong, "no body in common")
+    assert "couplings.teeth: joints 'sun' (ground → sun) and 'planet' (arm → planet)" in line
+    assert not warned(right, "no body in common")
+
+
+def test_the_relation_of_a_gear_with_a_common_carrier_is_rolling() -> None:
+    """The remedy gives Willis' ratio: carrier over sun 20/(20 + 50) with the ring of 50 teeth fixed."""
+    model = planetary("arm")
+    model.add(fm.Gear("teeth", "sun", "planet", ratio=15 / 20))
+    model.add(fm.LinearCoupling("ring", {"arm": 50.0, "planet": 15.0}))
+    model.joints["arm"] = fm.Revolute("arm", "ground", "arm", axis="z", v0=1.0)
+    rates = fm.assemble(model).joints
+    sun = rates["arm"].velocity[0] + rates["sun"].velocity[0]
+    assert rates["arm"].velocity[0] / sun == pytest.approx(20 / 70)
+
+
+@pytest.mark.parametrize("slides", [True, False])
+def test_carriers_that_only_translate_keep_angles(slides: bool) -> None:
+    """Parts that cannot rotate relative to each other count as one carrier for angles."""
+    model = fm.Model("two slides", gravity=(0, 0, 0))
+    for name in ("table", "one", "two"):
+        model.add(fm.RigidBody(name, mass=1.0, inertia=(0.1,) * 3))
+    carrier = fm.Prismatic if slides else fm.Revolute
+    model.add(carrier("guide", "ground", "table", axis="x"))
+    model.add(fm.Revolute("first", "ground", "one", axis="z"))
+    model.add(fm.Revolute("second", "table", "two", axis="z"))
+    model.add(fm.Belt("belt", "first", "second", radii=(0.1, 0.2)))
+    assert bool(warned(model, "no body in common")) is not slides
+
+
+def test_rack_on_a_moving_table_needs_a_common_carrier() -> None:
+    """The displacement of the rack relative to a sliding table is not that relative to the pinion."""
+    model = fm.Model("rack", gravity=(0, 0, 0))
+    for name in ("table", "pinion", "rack"):
+        model.add(fm.RigidBody(name, mass=1.0, inertia=(0.1,) * 3))
+    model.add(fm.Prismatic("guide", "ground", "table", axis="x"))
+    model.add(fm.Revolute("column", "ground", "pinion", axis="z"))
+    model.add(fm.Prismatic("slide", "table", "rack", axis="x"))
+    model.add(fm.RackPinion("teeth", "column", "slide", radius=0.05))
+    assert warned(model, "no body in common")
+
+
+EXTENDED = {
+    "curve": lambda a, b: fm.PointOnCurve("c", a, b, points=[(x, 0, 0) for x in np.linspace(-1, 1, 5)]),
+    "plane": lambda a, b: fm.SpherePlane("c", a, b, radius=0.1),
+    "edge": lambda a, b: fm.CornerLine("c", a, b),
+}
+
+
+@pytest.mark.parametrize("kind", EXTENDED)
+def test_extended_shapes_on_flexible_bodies(kind: str) -> None:
+    for body in (fm.FlexibleBody("carrier", data=rod()), fm.RigidBody("carrier", mass=1.0, inertia=(0.1,) * 3)):
+        model = fm.Model("slider")
+        model.add(body)
+        model.add(fm.RigidBody("slider", mass=1.0, inertia=(0.1,) * 3))
+        model.add(fm.Fixed("base", "ground", "carrier"))
+        model.add(fm.Planar("way", "ground", "slider", axis="z", q0=(0.0, 0.3, 0.0)))
+        model.add(EXTENDED[kind]("carrier", "slider"))
+        lines = [line for line in declaration_report(model).warnings if "its shape is rigid" in line]
+        assert bool(lines) is (body.kind == "flexible")
+
+
+def four_bar(lengths: tuple[float, float, float, float], closing: type) -> fm.Model:
+    """Crank, coupler, rocker and ground link; the last joint is of the given kind."""
+    model = fm.Model("four-bar", frames={"far": (lengths[3], 0, 0)})
+    for name, length in zip(("crank", "coupler", "rocker"), lengths):
+        frames = {"a": (0, 0, 0), "b": (length, 0, 0)}
+        model.add(fm.RigidBody(name, mass=1.0, inertia=(0.1,) * 3, frames=frames))
+    model.add(fm.Revolute("main", "ground", "crank/a", q0=1.0))
+    model.add(fm.Revolute("pin", "crank/b", "coupler/a", q0=-1.0))
+    model.add(fm.Revolute("foot", "ground/far", "rocker/a", q0=1.0))
+    model.add(closing("knee", "coupler/b", "rocker/b"))
+    return model
+
+
+@pytest.mark.parametrize("closing", [fm.Revolute, fm.Spherical, fm.Cylindrical])
+@pytest.mark.parametrize(
+    ("lengths", "passes"),
+    [((0.3, 0.8, 0.3, 0.8), True), ((0.4, 0.6, 0.6, 0.4), True), ((0.3, 0.8, 0.5, 0.8), False), ((0.3, 0.5, 0.6, 0.8), True)],
+)
+def test_change_points_of_four_bars(lengths: tuple[float, ...], passes: bool, closing: type) -> None:
+    """Grashof: all links in line if s + l = p + q."""
+    assert bool(warned(four_bar(lengths, closing), "change points")) is passes
+
+
+def test_angles_in_degrees() -> None:
+    model = planetary("arm")
+    model.joints["sun"] = fm.Revolute("sun", "arm", "sun", axis="z", q0=90.0)
+    assert warned(model, "joints.sun.q0: the angle 90 rad is more than a full turn; 90° are 1.5708 rad")

@@ -1,0 +1,177 @@
+"""Elements and attributes of URDF and SDF files: read, without a part in the motion, or named."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import flexmbs as fm
+from flexmbs.robots import model_from_urdf
+from flexmbs.robots.sdf.elements import KNOWN
+
+# names of the schema of urdfdom, xsd/urdf.xsd
+URDF = {
+    "robot": "name version", "link": "name type", "inertial": "", "mass": "value", "inertia": "ixx ixy ixz iyy iyz izz",
+    "origin": "xyz rpy", "joint": "name type", "parent": "link", "child": "link", "axis": "xyz",
+    "calibration": "reference_position rising falling", "dynamics": "damping friction", "limit": "lower upper effort velocity",
+    "safety_controller": "soft_lower_limit soft_upper_limit k_position k_velocity", "mimic": "joint multiplier offset",
+}  # fmt: skip
+# elements within others, SDFormat 1.12
+SDF = {
+    "model": "static self_collide allow_auto_disable include model enable_wind frame pose link joint plugin gripper",
+    "link": "gravity enable_wind self_collide kinematic must_be_base_link velocity_decay pose inertial collision visual sensor "
+    "projector audio_sink audio_source battery light particle_emitter",
+    "joint": "parent child gearbox_ratio gearbox_reference_body thread_pitch screw_thread_pitch axis axis2 physics pose sensor",
+    "axis": "xyz dynamics limit mimic", "dynamics": "damping friction spring_reference spring_stiffness",
+    "limit": "lower upper effort velocity stiffness dissipation",
+    "inertial": "mass density auto_inertia_params pose inertia fluid_added_mass",
+}  # fmt: skip
+ROTOR, RATIO = "drake:rotor_inertia", "drake:gear_ratio"
+
+
+def urdf(transmission: str = "", more: str = "", robot: str = "") -> str:
+    """Two links on revolute joints about y, the second 0.5 m along x, with every element of the schema."""
+    inertia = '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'
+    link = f'<inertial><origin xyz=".25 0 0" rpy="0 0 0"/><mass value="2"/>{inertia}</inertial>'
+    shape = '<geometry><sphere radius="1"/></geometry>'
+    joint = (
+        '<origin xyz=".5 0 0" rpy="0 0 0"/><axis xyz="0 1 0"/><calibration rising="0"/><dynamics damping="0" friction="0"/>'
+        '<limit lower="-1" upper="1" effort="5" velocity="3"/><safety_controller k_velocity="1"/>'
+    )
+    return f"""<robot name="r" {robot}><link name="a">{link}<visual>{shape}</visual><collision>{shape}</collision>{more}</link>
+      <link name="b">{link}</link><link name="base"/>
+      <joint name="one" type="revolute"><parent link="base"/><child link="a"/>{joint}</joint>
+      <joint name="two" type="revolute"><parent link="a"/><child link="b"/>{joint}</joint>
+      <gazebo reference="a"/>{transmission}</robot>"""
+
+
+def left_out(read: object, file: Path) -> str:
+    """Text of the warnings of an import."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        read(file)  # type: ignore[operator]
+    return "; ".join(str(each.message) for each in caught)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "model.xml"
+
+
+def test_nothing_of_the_schema_is_misspelt(file: Path) -> None:
+    file.write_text(urdf())
+    assert left_out(model_from_urdf, file) == ""
+
+
+@pytest.mark.parametrize("element", URDF)
+def test_other_attributes_and_elements_of_urdf_are_named(element: str, file: Path) -> None:
+    """With a wrong name in every place where the schema knows a right one; those of the schema are not."""
+    text = urdf(transmission='<joint name="three" type="fixed"><parent link="b"/><child link="c"/><mimic joint="one"/></joint>')
+    text = text.replace('<link name="base"/>', '<link name="base"/><link name="c"/>')
+    assert f"<{element} " in text or f"<{element}>" in text
+    file.write_text(text.replace(f"<{element}>", f"<{element} >").replace(f"<{element} ", f'<{element} misspelt="1" ', 1))
+    assert f"attribute 'misspelt' of <{element}>" in left_out(model_from_urdf, file)
+    for name in URDF[element].split():
+        from flexmbs.robots.urdf_elements import ATTRIBUTES
+
+        assert name in ATTRIBUTES[element].split()
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        (urdf(more="<drake:collision_filter/>"), "<drake:collision_filter> in <link>"),
+        (urdf(more='<damping value="1"/>'), "<damping> in <link>"),
+        (urdf("<loop_joint/>"), "<loop_joint> in <robot>"),
+        (urdf('<transmission><joint name="one"/><actuator><drake:stiffness value="1"/></actuator></transmission>'), "stiffness>"),
+        (urdf().replace('damping="0"', 'damping="0.5"'), "damping and friction of one, two"),
+    ],
+)
+def test_elements_of_urdf_without_a_part_in_the_model_are_named(text: str, named: str, file: Path) -> None:
+    file.write_text(text)
+    assert named in left_out(model_from_urdf, file)
+
+
+def transmission(joint: str, inertia: float, ratio: float) -> str:
+    within = f'<{RATIO} value="{ratio}"/><{ROTOR} value="{inertia}"/>'
+    return f'<transmission><joint name="{joint}"/><actuator name="m">{within}</actuator></transmission>'
+
+
+def test_reflected_inertia_of_urdf(file: Path) -> None:
+    """M + diag(N² I): of the model, of the robot, and in a file without it by hand."""
+    file.write_text(urdf())
+    plain = fm.matrices(model_from_urdf(file)).M
+    file.write_text(urdf(transmission("two", 3e-4, -120.0)))
+    found = fm.matrices(model_from_urdf(file)).M
+    np.testing.assert_allclose(found - plain, np.diag([0.0, 120.0**2 * 3e-4]), atol=1e-12)
+    robot = fm.Robot.from_urdf(file)
+    np.testing.assert_allclose(robot.mass_matrix(np.zeros(2)), found, atol=1e-12)
+    np.testing.assert_allclose(fm.matrices(robot.model).M, found, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        (transmission("tow", 1e-4, 9.0), "there is no joint 'tow'"),
+        (transmission("two", -1e-4, 9.0), "rotor inertia must be >= 0"),
+        (transmission("two", 1e-4, 0.0), "the gear ratio not 0"),
+        (transmission("two", 1e-4, float("nan")), "must be finite"),
+    ],
+)
+def test_wrong_rotors_of_urdf(given: str, named: str, file: Path) -> None:
+    file.write_text(urdf(given))
+    with pytest.raises(fm.InputError, match=named):
+        model_from_urdf(file)
+
+
+def test_quaternions_of_urdf(file: Path) -> None:
+    """quat_xyzw turns as the same rotation by rpy, a quarter turn about z."""
+    half = np.sqrt(0.5)
+    found = []
+    for rotation in ('rpy="0 0 1.5707963267948966"', f'quat_xyzw="0 0 {half} {half}"'):
+        file.write_text(urdf().replace('<origin xyz=".5 0 0" rpy="0 0 0"/>', f'<origin xyz=".5 0 0" {rotation}/>'))
+        found.append(fm.matrices(model_from_urdf(file)).M)
+    np.testing.assert_allclose(*found, atol=1e-12)
+    file.write_text(urdf().replace('rpy="0 0 0"/><axis', 'rpy="0 0 1" quat_xyzw="0 0 1 1"/><axis'))
+    with pytest.raises(fm.InputError, match="quat_xyzw must not be zero, and excludes rpy"):
+        model_from_urdf(file)
+
+
+def sdf(inside: dict[str, str]) -> str:
+    """A pendulum with further text within its elements."""
+    inertia = "<inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia>"
+    text = {key: inside.get(key, "") for key in SDF}
+    inertial = f"<inertial><mass>1</mass>{inertia}{text['inertial']}</inertial>"
+    limit, dynamics = f"<limit>{text['limit']}</limit>", f"<dynamics>{text['dynamics']}</dynamics>"
+    axis = f"<axis><xyz>0 1 0</xyz>{limit}{dynamics}{text['axis']}</axis>"
+    link = f'<link name="a">{inertial}{text["link"]}</link>'
+    joint = f'<joint name="j" type="revolute"><parent>world</parent><child>a</child>{axis}{text["joint"]}</joint>'
+    return f'<sdf version="1.11"><model name="m">{link}{joint}{text["model"]}</model></sdf>'
+
+
+@pytest.mark.parametrize(("element", "name"), [(element, name) for element in SDF for name in SDF[element].split()])
+def test_every_element_of_sdf_is_known_or_named(element: str, name: str, file: Path) -> None:
+    if name in KNOWN[element].split():
+        return
+    file.write_text(sdf({element: f"<{name}>1</{name}>"}))
+    assert f"<{name}> of <{element}>" in left_out(fm.from_sdf, file)
+
+
+@pytest.mark.parametrize("element", SDF)
+@pytest.mark.parametrize("name", ["misspelt", "drake:misspelt", "gz:misspelt"])
+def test_other_elements_of_sdf_are_named(element: str, name: str, file: Path) -> None:
+    file.write_text(sdf({element: f"<{name}>1</{name}>"}))
+    assert f"<{name}> of <{element}>" in left_out(fm.from_sdf, file)
+    file.write_text(
+        sdf({}).replace(f"<{element}>", f'<{element} misspelt="1">', 1).replace(f"<{element} n", f'<{element} misspelt="1" n')
+    )
+    assert f"attribute 'misspelt' of <{element}>" in left_out(fm.from_sdf, file)
+
+
+def test_reflected_inertia_of_sdf(file: Path) -> None:
+    file.write_text(sdf({"joint": f"<{ROTOR}>3e-4</{ROTOR}><{RATIO}>120</{RATIO}>"}))
+    assert fm.matrices(fm.from_sdf(file).model).M[0, 0] == pytest.approx(1.0 + 120.0**2 * 3e-4)
+    file.write_text(sdf({"joint": f"<{ROTOR}>3e-4</{ROTOR}><{RATIO}>0</{RATIO}>"}))
+    with pytest.raises(fm.InputError, match="needs a joint of one axis"):
+        fm.from_sdf(file)
