@@ -177,7 +177,7 @@ class Part:
     options: Options
     mesh: Path | None
     matrices: Matrices | None
-    material: Material | Mapping[str, Material]
+    material: Material | Mapping[str, Material] | None
     interfaces: Mapping[str, Interface]
     method: Reduction | None
     point_masses: Mapping[str, PointMass]

@@ -118,7 +118,7 @@ def _source_problems(table: Mapping[str, Any]) -> list[Problem]:
         problems.append(Problem(("sections",), "given together with [section]; give one section or one per region"))
     if "material" in table and "materials" in table:
         problems.append(Problem(("materials",), "given together with [material]; give one material or one per region"))
-    if not (table.get("material") or "materials" in table):
+    if not (table.get("material") or "materials" in table or table.get("structural") is True):  # then the mesh file may have it
         problems.append(Problem(("material",), "is missing; give E, nu and rho"))
     return problems
 

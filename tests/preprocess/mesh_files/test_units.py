@@ -169,6 +169,30 @@ def test_pounds_and_inches_with_wtmass(tmp_path):
         assert fe.mass == pytest.approx(10 * 0.283 * 0.45359237, rel=1e-3)
 
 
+def test_a_part_file_in_pounds_and_inches(tmp_path):
+    """Its mesh file has the material; the bar of the test before, of hexahedra."""
+    mesh = pp.box_mesh((10.0, 1.0, 1.0), (5, 1, 1), "hex8")
+    grids = "".join(f"GRID,{k + 1},,{x:.4f},{y:.4f},{z:.4f}\n" for k, (x, y, z) in enumerate(mesh.nodes))
+    cells = "".join(
+        f"CHEXA,{k + 1},1,{','.join(map(str, e[:6] + 1))}\n,{e[6] + 1},{e[7] + 1}\n"
+        for k, e in enumerate(mesh.blocks["hex8"].connectivity)
+    )
+    (tmp_path / "bar.bdf").write_text(f"BEGIN BULK\n{grids}{cells}PSOLID,1,1\nMAT1,1,3.+7,,.3,7.33-4\nENDDATA\n")
+    text = """format = "flexmbs-part/1"
+mesh = "bar.bdf"
+unit = "in-lbf-s"
+structural = true
+reference = "root"
+interfaces.root.plane = { point = [0.0, 0.0, 0.0], normal = [1.0, 0.0, 0.0] }
+method.modes = 2
+"""
+    (tmp_path / "bar.toml").write_text(text)
+    assert pp.read_part(tmp_path / "bar.toml").reduce().mass == pytest.approx(10 * 0.283 * 0.45359237, rel=1e-3)
+    (tmp_path / "bar.toml").write_text(text.replace("structural = true\n", ""))
+    with pytest.raises(InputError, match="material: is missing; give E, nu and rho"):
+        pp.read_part(tmp_path / "bar.toml")
+
+
 def test_materials_in_python_are_in_si():
     with pytest.warns(pp.PreprocessWarning, match="E = 210, rho = 7.85e-06 in Pa, kg/m³ are those of steel in mm-kg-ms"):
         pp.Isotropic(E=210.0, nu=0.3, rho=7.85e-6)
