@@ -80,7 +80,7 @@ def bending(data: fm.FlexibleBodyData, name: str, speed: float) -> np.ndarray:
 
 def draw(found: np.ndarray, speeds: np.ndarray) -> Figure:
     """Frequencies of example 5.9.1 over the speed, those of the book as dots."""
-    figure, axes = panels(1, height=3.2)
+    figure, (axes,) = panels(1, height=3.2)
     axes.plot(speeds * 30.0 / np.pi, found / (2.0 * np.pi), color="C0")
     for at, book in zip((0.0, 4000.0), BOOK["5.9.1"]):
         axes.plot([at] * 6, np.array(book) / (2.0 * np.pi), "o", color="C1", markersize=4)
