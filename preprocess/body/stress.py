@@ -129,7 +129,7 @@ def _plies(structures: Sequence[Structure], first: int, axes: FloatArray) -> Pli
 
 def _stress(fe: FEModel, u: FloatArray, rows: StressRows) -> FloatArray:
     """Stress (r, 6, k) at the rows of solids and the points of the skin under u (n, k), in mesh axes."""
-    skins = [each.stress() @ each.of_elements(u)[:, None] for each in fe.structures]
+    skins = [each.stress() @ u[each.dofs][:, None] for each in fe.structures]
     return np.concatenate([nodal_stress(fe.groups, fe.nodes, u, rows), *(each.reshape(-1, 6, u.shape[1]) for each in skins)])
 
 

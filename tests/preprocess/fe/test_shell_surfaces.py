@@ -163,6 +163,23 @@ def test_a_folded_sheet_of_triangles_has_each_half_at_its_own_offset(fold):
         np.testing.assert_allclose(np.stack(carried(fe, other)), 0.0, atol=1e-9 * np.abs(other.K).max())
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_stress_of_shells_with_an_offset_is_that_of_nodes_moved_to_it(kind):
+    """Modes of a clamped plate: frequencies and stress on both faces."""
+    bodies = []
+    for offset, height in ((0.03, 0.0), (0.0, 0.03)):
+        mesh, _ = grid(8, 2, lambda a, b, z=height: (0.4 * a, 0.1 * b, z), kind)
+        ends = {"root": pp.Rigid("a0")}
+        fe = shell(mesh, 0.01, offset=offset)
+        bodies.append(pp.reduce(fe, interfaces=ends, reference="root", method=pp.CraigBampton(modes=4), stiffening=False))
+    one, two = bodies
+    np.testing.assert_allclose(one.modes.frequency, two.modes.frequency, rtol=1e-3)
+    np.testing.assert_allclose(one.surface.nodes[-8:, 2], two.surface.nodes[-8:, 2] + 0.03, atol=1e-12)
+    for k in range(3):
+        found, expected = (np.abs(each.stress.modes[..., k]) for each in bodies)
+        np.testing.assert_allclose(found, expected, atol=2e-2 * expected.max())
+
+
 @pytest.mark.parametrize("seed", drawn(2, 20))
 def test_geometric_stiffness_of_offset_triangles_does_not_change_with_rotations(seed):
     """A rotation of the whole sheet changes no strain, to second order: θᵀ K0 θ = −Σ f·(θ × (θ × x)) for the nodal forces
