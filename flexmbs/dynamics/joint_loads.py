@@ -24,6 +24,7 @@ from flexmbs.algebra.small import ZERO3, add, cross, dot, load3_at, load9_at, mu
 from flexmbs.dynamics.constraints import constraint_wrench, six_apply, six_dot, six_increase, six_normalize, wrench_of_rows
 from flexmbs.system.records import SETTLED, UNBOUNDED
 
+UNKNOWN = math.nan  # first number of a reaction that is not known yet; forces that read it do not act
 BEFORE, LAST_SWEEP = 6, 12  # columns of wrenches that are read: at the accelerations before, at the sweep before
 ROUND_OFF = 2e-16
 
@@ -125,7 +126,7 @@ def transmitted(system, work, r):
 
 @part
 def read_cuts(system, work, lam):
-    """Wrenches of cut joints that are read; those of primary joints, which follow from the sweep, begin without any."""
+    """Wrenches of cut joints that are read; those of primary joints, which follow from the sweep, are unknown at first."""
     for r in range(system.readings.body.shape[0]):
         force, moment = ZERO3, ZERO3
         if system.readings.cut[r] >= 0:
@@ -133,6 +134,8 @@ def read_cuts(system, work, lam):
             force, moment = wrench_of_rows(system.cuts, work.cut, k, lam, system.cuts.closed[k])
         store3_at(work.loads.read, r, 0, force)
         store3_at(work.loads.read, r, 3, moment)
+        if system.readings.cut[r] < 0:
+            work.loads.read[r, 0] = UNKNOWN
         for a in range(6):
             work.loads.read[r, LAST_SWEEP + a] = work.loads.read[r, a]
 
@@ -150,13 +153,14 @@ def read_primary(system, work, turns):
 
 @part
 def without_loads(work):
-    """No loads."""
+    """No loads, unknown reactions."""
     for f in range(work.loads.joint.shape[0]):
         for a in range(8):
             work.loads.joint[f, a] = 0.0
     for r in range(work.loads.read.shape[0]):
         for a in range(18):
             work.loads.read[r, a] = 0.0
+        work.loads.read[r, 0] = work.loads.read[r, BEFORE] = UNKNOWN
 
 
 @part
@@ -179,9 +183,12 @@ def unchanged_since(table, n, before, limits):
     most = change = 0.0
     for f in range(table.shape[0]):
         for a in range(n):
-            most = max(most, abs(table[f, a]))
-            change = max(change, abs(table[f, a] - table[f, before + a]))
-            table[f, before + a] = table[f, a]
+            value, last = table[f, a], table[f, before + a]
+            table[f, before + a] = value
+            if value != value:  # the evaluation has failed, no turn mends it
+                continue
+            most = max(most, abs(value))
+            change = max(change, abs(value - last) if last == last else math.inf)
     return change <= SETTLED * (1.0 + turns) * most + ROUND_OFF * largest
 
 
