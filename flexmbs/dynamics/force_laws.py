@@ -8,7 +8,7 @@ from flexmbs.algebra.small import ZERO3, load3_at, mul
 from flexmbs.dynamics.frames import frame_pose, world_pose
 from flexmbs.dynamics.law_calls import call_law, given_values
 
-SLOPE_STEP = 1e-6
+SLOPE_STEP = 1e-6  # m, rad or their rates, of 1 + |x|: about the cube root of round-off
 LOADED_ARGUMENTS = 7  # t, x, v and the loads of the joint, for functions that take them
 
 

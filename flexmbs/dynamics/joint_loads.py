@@ -26,12 +26,12 @@ from flexmbs.system.records import SETTLED, UNBOUNDED
 
 UNKNOWN = math.nan  # first number of a reaction that is not known yet; forces that read it do not act
 BEFORE, LAST_SWEEP = 6, 12  # columns of wrenches that are read: at the accelerations before, at the sweep before
-ROUND_OFF = 2e-16
+ROUND_OFF = 2e-16  # of the largest wrench: error of a reaction that is a difference of larger ones
 
 
 @part
 def any_loaded(system):
-    """Whether the reaction of a joint loads a force."""
+    """True if the reaction of a joint loads a force."""
     found = system.readings.body.shape[0]
     for f in range(system.forces.joint.loaded.shape[0]):
         found += system.forces.joint.loaded[f]
@@ -57,7 +57,7 @@ def along_and_across(a, f, n):
 
 @part
 def turns_about(directions, k, at):
-    """Whether entries ``at`` … in row k are a rotation."""
+    """True if entries ``at`` … in row k are a rotation."""
     w = load3_at(directions, k, at + 3)
     return dot(w, w) > 0.0
 
@@ -175,7 +175,7 @@ def largest_wrench(work):
 
 @part
 def unchanged_since(table, n, before, limits):
-    """Whether the first n columns of a table are those from ``before`` on but for round-off, also of the largest wrench; they
+    """True if the first n columns of a table are those from ``before`` on but for round-off, also of the largest wrench; they
     are stored there. limits: this wrench, turns so far. Of change ε after k turns the error is about ε q with q = ε^(1/k), so
     that the limit may grow with k: round-off of ill-conditioned systems, which no further turn lessens, is accepted at last.
     """
@@ -185,7 +185,7 @@ def unchanged_since(table, n, before, limits):
         for a in range(n):
             value, last = table[f, a], table[f, before + a]
             table[f, before + a] = value
-            if value != value:  # the evaluation has failed, no turn mends it
+            if value != value:  # the evaluation has failed, no further turn repairs it
                 continue
             most = max(most, abs(value))
             change = max(change, abs(value - last) if last == last else math.inf)
@@ -194,7 +194,7 @@ def unchanged_since(table, n, before, limits):
 
 @part
 def runaway(work):
-    """Whether loads grow from turn to turn beyond all bounds; user functions are not asked for forces under such."""
+    """True if loads grow from turn to turn beyond all bounds; user functions are not asked for forces under such."""
     most = 0.0
     for f in range(work.loads.joint.shape[0]):
         for a in range(4):
@@ -207,7 +207,7 @@ def runaway(work):
 
 @part
 def loads_settled(work, turns):
-    """Whether the loads are those before but for round-off; keeps them for the next comparison."""
+    """True if the loads are those before but for round-off; stores them for the next comparison."""
     limits = largest_wrench(work), turns
     joint = unchanged_since(work.loads.joint, 4, 4, limits)
     read = unchanged_since(work.loads.read, 6, BEFORE, limits)

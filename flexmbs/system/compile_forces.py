@@ -26,7 +26,7 @@ SAME = 1e-9  # of a sample time: differences of times that are round-off
 
 
 class JointPlace(NamedTuple):
-    """Where a joint of the model is in the system: primary joint of a body, or cut joint."""
+    """Place of a joint of the model is in the system: primary joint of a body, or cut joint."""
 
     body: int
     cut: int
@@ -265,7 +265,7 @@ def table(rows: Sequence[Sequence[float]]) -> np.ndarray:
 def _couplings(
     shape: Topology, pairs: list[tuple[FrameRef, FrameRef]], frame: Callable[[FrameRef], int], paths: list[int]
 ) -> tuple[Couplings, list[int]]:
-    """Who moves the two frames of each pair."""
+    """Bodies that move the two frames of each pair."""
     paths = list(paths)
     rows = []
     for a, b in pairs:

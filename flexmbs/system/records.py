@@ -582,7 +582,7 @@ class Equations(NamedTuple):
 
 
 def depends_on_reactions(system: System) -> bool:
-    """Whether a force depends on the reaction of a joint."""
+    """True if a force depends on the reaction of a joint."""
     return bool(system.forces.joint.loaded.any()) or len(system.readings.body) > 0
 
 
