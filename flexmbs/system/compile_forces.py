@@ -26,7 +26,7 @@ SAME = 1e-9  # of a sample time: differences of times that are round-off
 
 
 class JointPlace(NamedTuple):
-    """Place of a joint of the model is in the system: primary joint of a body, or cut joint."""
+    """Place of a joint of the model in the system: primary joint of a body, or cut joint."""
 
     body: int
     cut: int
