@@ -19,9 +19,10 @@ import numpy as np
 
 from flexmbs.flexible_body.parts import FloatArray
 from preprocess.body.cut_patterns import Motions, beyond_frame
-from preprocess.body.geometric_stiffness import rotation_work
-from preprocess.fe.initial_stress import initial_stress_stiffness
+from preprocess.body.geometric_stiffness import accelerations_of, stress_stiffness
+from preprocess.body.unit_loads import rigid_acceleration
 from preprocess.fe.model import FEModel
+from preprocess.fe.rotation_work import arms_of, rotation_work
 from preprocess.fe.undivided import Undivided
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.reduction.accuracy import LOADS
@@ -54,7 +55,7 @@ def missing_stiffness(
     lacking, effect = np.zeros((len(columns), count)), np.zeros((len(columns), count))
     for statics, P, forces, reference in zip(pieces, undivided.places, beyond, references):
         phi = P @ (modes.shapes / modes.omega)
-        effect += _diagonals(statics.fe, P @ u, phi)
+        effect += _diagonals(statics.fe, P @ u, phi, np.zeros((statics.size, 1)))
         lacking += _missing(statics, forces, phi, reference)
     size = np.abs(effect).max(axis=1)
     most = np.repeat(size.reshape(-1, 3).max(axis=1), 3)
@@ -82,19 +83,18 @@ def _missing(statics: InterfaceStatics, forces: dict[str, FloatArray], phi: Floa
     place = 6 * names.index(reference)
     relative = phi - statics.fe.rigid_motion(frame.position) @ statics.interface_motion(phi)[place : place + 6]
     motion = statics.interface_motion(relative)
-    found = _diagonals(statics.fe, statics.free_response(np.sum(list(forces.values()), axis=0)), relative)
+    pulled = np.sum(list(forces.values()), axis=0)
+    found = _diagonals(statics.fe, statics.free_response(pulled), relative, rigid_acceleration(statics, pulled))
     for cut, f in forces.items():
         at = names.index(cut)
         interface, psi = statics.interfaces[at], motion[6 * at + 3 : 6 * at + 6]
         p = statics.fe.displacements(f)[interface.nodes]
-        W = rotation_work(interface.rigid_motion[: len(interface.nodes)], p)
+        W = rotation_work(np.einsum("ni,njk->kij", arms_of(interface.rigid_motion[: len(interface.nodes), :, 3:]), p))
         found += np.einsum("am,kab,bm->km", psi, W, psi)
     return found
 
 
-def _diagonals(fe: FEModel, displacements: FloatArray, shapes: FloatArray) -> FloatArray:
-    """φᵀ K0 φ (k, m) of the stresses under ``displacements`` (n, k) for each of the shapes (n, m)."""
-    K0 = initial_stress_stiffness(fe, displacements, shapes)
-    for structure in fe.structures:
-        K0 += structure.initial_stress_stiffness(displacements, shapes)
+def _diagonals(fe: FEModel, displacements: FloatArray, shapes: FloatArray, acceleration: FloatArray) -> FloatArray:
+    """φᵀ K0 φ (k, m) of the stresses under ``displacements`` (n, k) for each of the shapes (n, m); acceleration (n, k)."""
+    K0 = stress_stiffness(fe, displacements, shapes, lambda rows: accelerations_of(fe, acceleration, rows))
     return np.asarray(np.einsum("kmm->km", K0))

@@ -7,72 +7,124 @@ The stress σ0 of a load case does work on the second-order strain ½ ∇uᵀ∇
 at the quadrature points of the stiffness. By virtual work −½ qᵀ K0 q is the second-order displacement conjugate to the load,
 for example the shortening of a bent beam for an axial force.
 
-A rigid interface rotating by θ = ψ q displaces its nodes by θ × r + ½ θ × (θ × r); the second part is not among the linear shapes
-and does the work ½ θᵀ W θ with the forces p between interface and body, W = ½ Σ (r pᵀ + p rᵀ) − Σ (r·p) 1. With it K0 + ψᵀ W ψ
-belongs to a face that rotates without stretching. For an averaged interface the same term, with its weights for p, makes the
-rotation of the frame that of its nodes to second order. The same holds for the centre of a spider and its nodes.
+A rotation θ = ψ q displaces the points that it carries by θ × r + ½ θ × (θ × r). The second part is not among the linear shapes;
+with the forces p that accelerate a point or hold it, it does the work ½ θᵀ W θ, W = ½ Σ (r pᵀ + p rᵀ) − Σ (r·p) 1, which
+ψᵀ W ψ adds to K0 (`rotation_work`):
+
+    mass points off their node     p the inertia force m a, that of the balance too; sections of beams and directors of shells
+    offsets of beams and shells    p the forces between node and element (`Structure.initial_stress_stiffness`)
+    nodes of a rigid interface     p the forces between interface and body: the face rotates without stretching
+    nodes of a rigid spider        p the forces between centre and nodes, with those on what follows the nodes
+    averaged interface or centre   p the load by the weights of the nodes: the frame rotates as its nodes
+
 Source: Wallrapp and Schwertassek, Archive of Applied Mechanics 61 (1991) 428; Bathe, Finite Element Procedures, section 6.2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from flexmbs.flexible_body.parts import FloatArray, GeometricStiffness
+from flexmbs.flexible_body.parts import FloatArray, GeometricStiffness, IntArray
 from preprocess.body.reference import MEAN_AXES
-from preprocess.body.unit_loads import INERTIAL, BodyLoads, UnitLoads
+from preprocess.body.unit_loads import INERTIAL, BodyLoads, UnitLoads, unit_accelerations
 from preprocess.fe.initial_stress import initial_stress_stiffness
+from preprocess.fe.model import FEModel
+from preprocess.fe.rotation_work import arms_of, turned
 from preprocess.reduction.statics import InterfaceStatics
 
 
 def geometric_stiffness(statics: InterfaceStatics, cases: UnitLoads, shapes: FloatArray, rotations: FloatArray) -> FloatArray:
-    """K0 + ψᵀ W ψ (k, n, n) of all unit loads for ``shapes`` (n, m); ``rotations`` (interfaces, 3, m): ψ in mesh axes."""
-    K0 = initial_stress_stiffness(statics.fe, cases.displacements, shapes)
-    for structure in statics.fe.structures:
-        K0 += structure.initial_stress_stiffness(cases.displacements, shapes)
-    engine = statics.fe.engine
-    loaded = engine.extent(cases.displacements) > 0.0  # else the reference condition carries the load
+    """K0 + Σ ψᵀ W ψ (k, n, n) of all unit loads for ``shapes`` (n, m); ``rotations`` (interfaces, 3, m): ψ in mesh axes."""
+    fe = statics.fe
+    loaded = fe.engine.extent(cases.displacements) > 0.0  # else the reference condition carries the load
+
+    def accelerations(rows: slice) -> FloatArray:
+        found = np.zeros((rows.stop - rows.start, 3, len(loaded)))
+        found[:, :, :INERTIAL] = unit_accelerations(fe.points[rows], cases.origin, cases.axes)
+        if cases.relief is not None:
+            found += accelerations_of(fe, cases.relief, rows)
+        return found * loaded
+
+    K0 = stress_stiffness(fe, cases.displacements, shapes, accelerations)
     for arms, psi, p in _turning(statics, cases, shapes, rotations):
-        W = rotation_work(arms, p) * loaded[:, None, None]
-        K0 += psi.T @ W @ psi
-    return engine.total(K0)
+        K0 += turned(psi[None], np.einsum("ni,njk->kij", arms, p * loaded)[None])
+    return fe.engine.total(K0)
+
+
+def stress_stiffness(
+    fe: FEModel, displacements: FloatArray, shapes: FloatArray, accelerations: Callable[[slice], FloatArray]
+) -> FloatArray:
+    """K0 (k, m, m) of the elements under displacements (n, k), and of the inertia forces on points that their rotations carry.
+
+    accelerations: of some mass points (p, 3, k).
+    """
+    K0 = initial_stress_stiffness(fe, displacements, shapes)
+
+    def inertia_forces(first: int, count: int) -> FloatArray:
+        rows = slice(first, first + count)
+        a = accelerations(rows)
+        return np.asarray(-(fe.m[rows, rows] @ a.reshape(count, -1)).reshape(a.shape))
+
+    first = len(fe.nodes)  # the nodes themselves are mass points, too
+    for structure in fe.structures:
+        shape = structure.mass_points()[1].shape
+        forces = inertia_forces(first, shape[0] * shape[1])
+        K0 += structure.initial_stress_stiffness(displacements, shapes, forces.reshape(*shape, *forces.shape[1:]))
+        first += shape[0] * shape[1]
+    for body in fe.bodies:
+        forces = inertia_forces(body.first, len(body.arms))
+        psi = shapes[fe.freedoms.six(np.array([body.node]))[0, 3:]]
+        K0 -= turned(psi[None], np.einsum("ni,njk->kij", body.arms, forces)[None])
+    return K0
+
+
+def accelerations_of(fe: FEModel, u: FloatArray, rows: slice) -> FloatArray:
+    """Accelerations (p, 3, k) of some mass points by those of the degrees of freedom (n, k)."""
+    if fe.mass_points is None:
+        return u[3 * rows.start : 3 * rows.stop].reshape(rows.stop - rows.start, 3, -1)
+    return np.asarray(fe.mass_points.motion[3 * rows.start : 3 * rows.stop] @ u).reshape(rows.stop - rows.start, 3, -1)
 
 
 def _turning(
     statics: InterfaceStatics, cases: UnitLoads, shapes: FloatArray, rotations: FloatArray
 ) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
-    """Nodes that turn with an interface or the centre of a spider, each in one process: their rigid motion (n, 3, 6), ψ (3, m),
-    and the forces p (n, 3, k) on them.
+    """Nodes that turn with an interface or the centre of a spider, each in one process: their arms (n, 3), ψ (3, m), and the
+    forces p (n, 3, k) on them.
 
-    These are K u less the inertia forces where the nodes follow, and the weights' share of the load where they are followed.
+    These are K u less the loads where the nodes follow, and the weights' share of the load where they are followed.
     """
-    fe, left = statics.fe, statics.fe.stiffness_product(cases.displacements)
-    left[:, :INERTIAL] -= cases.loads[:, :INERTIAL]
+    fe = statics.fe
+    left = fe.stiffness_product(cases.displacements) - cases.loads
     if cases.balance is not None:
         left -= cases.balance
-    applied = cases.loads.copy()
-    applied[:, :INERTIAL] = 0.0
     for j, interface in enumerate(statics.interfaces):
-        mine = np.zeros_like(left)
-        mine[:, INERTIAL + 6 * j :][:, :6] = applied[:, INERTIAL + 6 * j :][:, :6]
-        p = left if interface.drives_nodes else mine
+        if interface.drives_nodes:  # what acts on its frame is among the forces p
+            columns = slice(INERTIAL + 6 * j, INERTIAL + 6 * j + 6)
+            left[:, columns] += cases.loads[:, columns]
+    left = fe.transmitted(left)
+    for j, interface in enumerate(statics.interfaces):
+        columns = slice(INERTIAL + 6 * j, INERTIAL + 6 * j + 6)
+        p = left
+        if not interface.drives_nodes:
+            p = np.zeros_like(left)
+            p[:, columns] = cases.loads[:, columns]
         own = fe.owned_nodes(interface.nodes)
-        yield interface.rigid_motion[: len(interface.nodes)][own], rotations[j], fe.displacements(p)[interface.nodes[own]]
+        yield (
+            arms_of(interface.rigid_motion[: len(interface.nodes)][own][..., 3:]),
+            rotations[j],
+            _on(fe, p, interface.nodes[own]),
+        )
     for arms in fe.arms.values():
-        p = left if arms.led is None else -(arms.led.C.T @ (left - applied)[arms.led.dofs])
+        p = left if arms.led is None else -(arms.led.C.T @ left[arms.led.dofs])
         own = fe.owned_nodes(arms.nodes)
-        yield arms.rigid_motion[own], arms.turn @ shapes, fe.displacements(p)[arms.nodes[own]]
+        yield arms_of(arms.rigid_motion[own][..., 3:]), arms.turn @ shapes, _on(fe, p, arms.nodes[own])
 
 
-def rotation_work(rigid_motion: FloatArray, p: FloatArray) -> FloatArray:
-    """W (k, 3, 3) = ½ Σ (r pᵀ + p rᵀ) − Σ (r·p) 1 over nodes with their rigid motion (n, 3, 6) and forces p (n, 3, k)."""
-    r = rigid_motion[:, :, 3:]  # columns e × r
-    arm = np.stack([r[:, 1, 2], r[:, 2, 0], r[:, 0, 1]], axis=1)
-    W = np.einsum("na,nbk->kab", arm, p)
-    W = 0.5 * (W + W.transpose(0, 2, 1))
-    return np.asarray(W - np.trace(W, axis1=1, axis2=2)[:, None, None] * np.eye(3))
+def _on(fe: FEModel, p: FloatArray, nodes: IntArray) -> FloatArray:
+    """Forces (n, 3, k) on some nodes."""
+    return fe.displacements(p)[nodes]
 
 
 def reduced_geometric_stiffness(

@@ -35,13 +35,17 @@ class UnitLoads(NamedTuple):
 
     names (k,); loads (3N, k): nodal forces [N], without reactions; displacements (3N, k) [m]; both with components in mesh axes.
     A load carried by the reference condition itself has no displacement. balance (3N, k) or None: inertia forces that
-    balance the loads of a body supported by inertia.
+    balance the loads of a body supported by inertia, −M a of the rigid-body motion ``relief`` a (3N, k). origin (3,) and
+    axes (3, 3) of the body frame, in mesh axes.
     """
 
     names: tuple[str, ...]
     loads: FloatArray
     displacements: FloatArray
+    origin: FloatArray
+    axes: FloatArray
     balance: FloatArray | None = None
+    relief: FloatArray | None = None
 
 
 @final
@@ -70,15 +74,29 @@ class BodyLoads:
         extent = statics.fe.engine.extent
         displacements[:, extent(loads - taken) < ROUND_OFF * extent(loads)] = 0.0
         names = (*inertial_names(), *_interface_names(interfaces))
-        return UnitLoads(names, loads, displacements, -taken if rule.inertial else None)
+        cases = UnitLoads(names, loads, displacements, self._origin, self._axes)
+        if not rule.inertial:
+            return cases
+        return cases._replace(balance=-taken, relief=rigid_acceleration(statics, loads))
 
 
 def inertial_loads(fe: FEModel, origin: FloatArray, axes: FloatArray) -> FloatArray:
     """Nodal inertia forces (3N, 12) per unit acceleration, angular acceleration and product of angular velocities."""
-    x = (fe.points - origin) @ axes
+    return np.asarray(-fe.momentum(unit_accelerations(fe.points, origin, axes)))
+
+
+def unit_accelerations(points: FloatArray, origin: FloatArray, axes: FloatArray) -> FloatArray:
+    """Accelerations (P, 3, 12) of points (P, 3) per unit acceleration, angular acceleration and product of angular velocities."""
+    x = (points - origin) @ axes
     fields = [np.broadcast_to(e, x.shape) for e in np.eye(3)] + [np.cross(e, x) for e in np.eye(3)]
     fields += [_centripetal(x, a, b) for a, b in PRODUCTS]
-    return np.asarray(-fe.momentum(np.stack([field @ axes.T for field in fields], axis=2)))
+    return np.stack([field @ axes.T for field in fields], axis=2)
+
+
+def rigid_acceleration(statics: InterfaceStatics, loads: FloatArray) -> FloatArray:
+    """Rigid-body accelerations R Rᵀ f (3N, k) of the free body under loads f (3N, k)."""
+    R = statics.rigid_modes
+    return np.asarray(R @ statics.fe.engine.inner(R, loads))
 
 
 def interface_loads(statics: InterfaceStatics, axes: FloatArray) -> FloatArray:

@@ -233,7 +233,8 @@ def _constraints(whole: Constraints, dofs: IntArray) -> Constraints:
     """Constraints of some degrees of freedom, which include those that they follow."""
     if whole.T is None:
         return UNCONSTRAINED
-    return Constraints(whole.T[dofs][:, dofs].tocsr(), np.flatnonzero(np.isin(dofs, whole.dependent)))
+    T, rows = (None if each is None else each[dofs][:, dofs].tocsr() for each in (whole.T, whole.rows))
+    return Constraints(T, np.flatnonzero(np.isin(dofs, whole.dependent)), rows)
 
 
 def _followed(constraints: Constraints, freedoms: Freedoms) -> tuple[IntArray, IntArray]:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
 from preprocess.fe.mass_points import MovedPoints, joined, nodes_as_points, spread
-from preprocess.fe.model import FEModel
+from preprocess.fe.model import CarriedBody, FEModel
 from preprocess.fe.point_mass import PointMass
 from preprocess.inputs.arguments import checked_arguments, instance
 from preprocess.mesh.node_regions import near_enough, region_of
@@ -87,7 +87,9 @@ def _with_body(fe: FEModel, node: int, attached: PointMass) -> FEModel:
     motion = rigid_motion(centre + arm - fe.nodes[node]).reshape(-1, 6)
     own = MovedPoints(centre + arm, spread(motion, fe.freedoms.six(np.array([node]))[0], fe.freedoms.size))
     before = fe.mass_points or nodes_as_points(fe.nodes, fe.freedoms.size)
-    return replace(fe, m=sp.block_diag([fe.m, block], format="csr"), mass_points=joined([before, own]))
+    body = CarriedBody(node, len(before.positions), centre + arm - fe.nodes[node])
+    m = sp.block_diag([fe.m, block], format="csr")
+    return replace(fe, m=m, mass_points=joined([before, own]), bodies=(*fe.bodies, body))
 
 
 def _nodal_mass(fe: FEModel, rows: Indices, attached: PointMass) -> sp.csr_matrix:

@@ -23,13 +23,14 @@ from __future__ import annotations
 import functools
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.free_body import skew
 from preprocess.fe.beam_section import BeamSection, SectionData
+from preprocess.fe.rotation_work import turned
 from preprocess.fe.structure import Array, ElementPoints, Indices, Structure, quadratic_form, rotated_stress
 
 STATIONS, WEIGHTS = (0.5 * (1 + np.polynomial.legendre.leggauss(4)[0]), 0.5 * np.polynomial.legendre.leggauss(4)[1])
@@ -60,6 +61,8 @@ class Beams(Structure):
     """Beams of one section and material."""
 
     section: BeamSection = field(kw_only=True)
+    stressed: ClassVar[tuple[Array, Array]] = STATIONS, WEIGHTS
+    """Stations and weights of the geometric stiffness."""
 
     @abstractmethod
     def _station(self, s: float) -> Station:
@@ -181,15 +184,20 @@ class Beams(Structure):
             found.append(rotated_stress(self._station(s).axes)[:, None] @ local)
         return np.concatenate(found, axis=1)
 
-    def initial_stress_stiffness(self, displacements: Array, shapes: Array) -> Array:
+    @property
+    @abstractmethod
+    def _arms(self) -> Array:
+        """Centroids from the nodes (ne, nn, 3), in mesh axes."""
+
+    def initial_stress_stiffness(self, displacements: Array, shapes: Array, forces: Array | None = None) -> Array:
         u, phi = (self.of_elements(each) for each in (displacements, shapes))
         k, n = u.shape[2], phi.shape[2]
         K0 = np.zeros((k, n, n))
         low, high = (self.section_forces(s) @ u for s in PAIR)
-        for s, weight in zip(STATIONS, WEIGHTS):
+        for s, weight in zip(*self.stressed):
             at, d = self._station(s), self._data_at(s)
-            forces = (low + (high - low) * (s - PAIR[0]) / (PAIR[1] - PAIR[0])) * (weight * at.length)[:, None, None]
-            N, Vy, Vz, T, My, Mz = np.moveaxis(forces, 1, 0)
+            inner = (low + (high - low) * (s - PAIR[0]) / (PAIR[1] - PAIR[0])) * (weight * at.length)[:, None, None]
+            N, Vy, Vz, T, My, Mz = np.moveaxis(inner, 1, 0)
             T = T - d.shear_centre[1] * Vy + d.shear_centre[0] * Vz  # about the centroid
             value, slope = at.value @ phi, at.slope @ phi
             (ax, ay, az), (tx, ty, tz), (dx, dy, dz) = (
@@ -213,4 +221,28 @@ class Beams(Structure):
             for force, products in pairs:
                 for a, b in products:
                     K0 += quadratic_form(force, a, b)
-        return K0
+        return K0 + self._turned_arms(u, phi, forces) - self._turned_points(phi, forces)
+
+    def _turned_arms(self, u: Array, phi: Array, forces: Array | None) -> Array:
+        """Work (k, m, m) of the forces that the nodes transmit to the centroids, which move by ½ θ × (θ × arm) more."""
+        if not self._arms.any():
+            return np.zeros((u.shape[2], phi.shape[2], phi.shape[2]))
+        transmitted = self.stiffness() @ u
+        if forces is not None:
+            transmitted -= np.einsum("epcn,epck->enk", self.mass_points()[0].motion, forces)
+        nodal = (*self._arms.shape[:2], 6)
+        p, theta = (each.reshape(*nodal, -1)[:, :, off] for each, off in ((transmitted, slice(3)), (phi, slice(3, 6))))
+        dyads = np.einsum("eai,eajk->eakij", self._arms, p)
+        return turned(theta.reshape(-1, *theta.shape[2:]), dyads.reshape(-1, *dyads.shape[2:]))
+
+    def _turned_points(self, phi: Array, forces: Array | None) -> Array:
+        """Work (k, m, m) of forces on the mass points, which turn with their sections."""
+        if forces is None:
+            return np.zeros((1, phi.shape[2], phi.shape[2]))
+        K = np.zeros((forces.shape[3], phi.shape[2], phi.shape[2]))
+        positions = self.mass_points()[0].positions
+        for s, x, f in zip(STATIONS, *(np.split(each, len(STATIONS), axis=1) for each in (positions, forces))):
+            at = self._station(s)
+            theta = np.swapaxes(at.axes, 1, 2) @ (at.value[:, 3:] @ phi)
+            K += turned(theta, np.einsum("epi,epjk->ekij", x - at.centre[:, None], f))
+        return K

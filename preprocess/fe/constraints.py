@@ -39,10 +39,14 @@ class Dependence(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Constraints:
-    """``u = T z`` with T (size, size), and the dependent degrees of freedom (m,); without any, T is None."""
+    """``u = T z`` with T (size, size), and the dependent degrees of freedom (m,); without any, T is None.
+
+    rows (size, size): those of the connections, u_d = C u, zero elsewhere; None without any.
+    """
 
     T: sp.csr_matrix | None
     dependent: Indices
+    rows: sp.csr_matrix | None = None
 
     def motion(self, z: Columns) -> Columns:
         """u = T z (size, k)."""
@@ -92,13 +96,14 @@ def constraints_of(rows: Sequence[Dependence], R: Array, *, held: bool = False) 
     own = np.ones(n)
     own[dependent] = 0.0
     place = sp.csr_matrix((np.ones(len(dependent)), (dependent, np.arange(len(dependent)))), shape=(n, len(dependent)))
-    A = (sp.diags(own) + place @ C).tocsr()
+    follow = (place @ C).tocsr()
+    A = (sp.diags(own) + follow).tocsr()
     T = A
     for _ in range(LONGEST):
         T.eliminate_zeros()
         left = T[:, dependent]
         if not left.nnz:
-            return Constraints(T, np.sort(dependent))
+            return Constraints(T, np.sort(dependent), follow)
         T = (T @ A).tocsr()
     stuck = [each.name for each in rows if T[each.dofs][:, dependent].nnz]
     raise InputError(f"connections: {', '.join(stuck)} depend on themselves; every dependent node must follow others")

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexmbs.flexible_body.free_body import skew
-from preprocess.fe.beams import Beams, Station
+from preprocess.fe.beams import PAIR, Beams, Station
 from preprocess.fe.structure import Array
 
 
@@ -29,9 +29,10 @@ def _functions(s: float) -> tuple[Array, Array]:
 class CurvedBeams(Beams):
     """Beams with three nodes: the ends and the middle."""
 
+    stressed = PAIR, np.full(2, 0.5)  # those of the stiffness, at which forces are in equilibrium
+
     @functools.cached_property
-    def _shifts(self) -> Array:
-        """Centroids from the nodes (ne, 3, 3)."""
+    def _arms(self) -> Array:
         return np.stack([self._offset @ self._axes_along(self._tangent(self.x, s)[0]) for s in (0.0, 1.0, 0.5)], axis=1)
 
     @staticmethod
@@ -42,7 +43,7 @@ class CurvedBeams(Beams):
         return d / length[:, None], length
 
     def _station(self, s: float) -> Station:
-        centroids = self.x + self._shifts
+        centroids = self.x + self._arms
         along, length = self._tangent(centroids, s)
         axes, (N, dN) = self._axes_along(along), _functions(s)
         value, slope = (self._interpolated(factors, axes) for factors in (N, dN))
@@ -53,5 +54,5 @@ class CurvedBeams(Beams):
         found = np.zeros((len(self.ids), 6, 3, 6))
         for a, factor in enumerate(factors):
             found[:, :3, a, :3] = found[:, 3:, a, 3:] = factor * axes
-            found[:, :3, a, 3:] = -factor * axes @ skew(self._shifts[:, a])
+            found[:, :3, a, 3:] = -factor * axes @ skew(self._arms[:, a])
         return found.reshape(len(self.ids), 6, 18)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -36,6 +36,14 @@ PRINTED = 1e-6  # relative accuracy of matrices read from text files
 HELD = 1e30  # diagonal penalty terms by which some programs fix degrees of freedom
 
 
+class CarriedBody(NamedTuple):
+    """Rigid body on a node with a rotation: the node, the first of its mass points, and these from the node (p, 3)."""
+
+    node: int
+    first: int
+    arms: Array
+
+
 @dataclass(frozen=True, eq=False)
 class FEModel:
     """Stiffness K and mass M = m ⊗ 1₃ of a free part; degree of freedom 3·node + component.
@@ -49,6 +57,7 @@ class FEModel:
     source, unit, elements, material: description of the origin
     mesh, groups, structures: all elements, solids by type and material, beams by section; None and empty for given matrices
     point_masses: those added to m by `attach`
+    bodies: rigid bodies that nodes with a rotation carry, whose mass points are behind those of the structures
     D (n, n): viscous damping of the connections, N s/m and N m s; None without dampers
     held: whether connections may hold the part, which then cannot be reduced
     boundary: nodes of the outer surface, by default those of the triangles
@@ -83,6 +92,7 @@ class FEModel:
     constraints: Constraints = field(default_factory=lambda: UNCONSTRAINED)
     arms: Mapping[str, Arms] = field(default_factory=dict)
     D: sp.csr_matrix | None = None
+    bodies: tuple[CarriedBody, ...] = ()
     held: bool = False
     boundary: Indices | None = None
     engine: Engine = field(default_factory=lambda: SERIAL)
@@ -234,6 +244,16 @@ class FEModel:
         if self.constraints.T is None:
             return f
         return self.engine.assembled(self.constraints.loads(self.engine.counted(f)))
+
+    def transmitted(self, f: Array) -> Array:
+        """Forces (n, k) on the degrees of freedom with those on all that follow them, from f (n, k) without."""
+        total, part = f, f
+        while self.constraints.rows is not None:
+            part = self.engine.assembled(np.asarray(self.constraints.rows.T @ self.engine.counted(part)))
+            if not self.engine.extent(part).any():
+                break
+            total = total + part
+        return total
 
     def rigid_motion(self, centre: Array) -> Array:
         """Degrees of freedom (n, 6) under unit translations and rotations about a point (3,)."""

@@ -8,9 +8,8 @@ with n_a the normal of the surface at a node (`shell_normals`), so that neighbou
 surface. Triangles moved along their own normals would not: they keep the area of the surface of the nodes, which on a radius R
 is less or more by the ratio offset/R. At folds the arms are along each triangle's own normal.
 
-The second-order displacement of an arm, ½ θ × (θ × o), gives work with the nodal forces f = K' u' of the element:
-
-    θᵀ K0 θ = (f·θ)(θ·o) − (f·o) θ·θ
+The second-order displacement of an arm, ½ θ × (θ × o), gives work with the nodal forces f = K' u'
+of the element less those of inertia (`rotation_work`).
 """
 
 from __future__ import annotations
@@ -23,8 +22,9 @@ import numpy as np
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.free_body import skew
 from preprocess.fe.freedoms import Freedoms
+from preprocess.fe.rotation_work import turned
 from preprocess.fe.shells import FOLDED, Shells
-from preprocess.fe.structure import Array, ElementPoints, Indices, Structure, quadratic_form
+from preprocess.fe.structure import Array, ElementPoints, Indices, Structure
 
 
 def offset_triangles(nodal: Shells) -> OffsetTriangles:
@@ -57,9 +57,9 @@ class OffsetTriangles(Shells):
             T[:, 6 * a : 6 * a + 3, 6 * a + 3 : 6 * a + 6] = across
         return T
 
-    def _at(self, zeta: float) -> Array:
+    def heights_at(self, zeta: float) -> Array:
         """Heights from the corners, which have the offset."""
-        return super()._at(zeta) - float(self.section.offset)
+        return super().heights_at(zeta) - float(self.section.offset)
 
     def _given(self, found: Array) -> Array:
         """Normals that the section gives are those of the arms."""
@@ -86,16 +86,10 @@ class OffsetTriangles(Shells):
     def stress(self) -> Array:
         return np.asarray(super().stress() @ self._carried[:, None])
 
-    def initial_stress_stiffness(self, displacements: Array, shapes: Array) -> Array:
-        K0 = super().initial_stress_stiffness(displacements, shapes)
-        forces = super().stiffness() @ self.of_elements(displacements)
-        turned = self.of_elements(shapes)
-        for a in range(3):
-            f, o = forces[:, 6 * a : 6 * a + 3], self.arms[:, a]
-            theta = turned[:, 6 * a + 3 : 6 * a + 6]
-            along = np.einsum("eik,ei->ek", f, o)
-            for i in range(3):
-                K0 -= quadratic_form(along, theta[:, i], theta[:, i])
-                for j in range(3):
-                    K0 += quadratic_form(f[:, i] * o[:, j, None], theta[:, i], theta[:, j])
-        return K0
+    def initial_stress_stiffness(self, displacements: Array, shapes: Array, forces: Array | None = None) -> Array:
+        K0 = super().initial_stress_stiffness(displacements, shapes, forces)  # arms of the mass points are from the nodes
+        corner = len(self.ids), 3, 6
+        f = (super().stiffness() @ self.of_elements(displacements)).reshape(*corner, -1)[:, :, :3]
+        theta = self.of_elements(shapes).reshape(*corner, -1)[:, :, 3:]
+        dyads = np.einsum("eai,eajk->eakij", self.arms, f)
+        return K0 + turned(*(each.reshape(-1, *each.shape[2:]) for each in (theta, dyads)))

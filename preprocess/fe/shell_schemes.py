@@ -15,6 +15,7 @@ Int. J. Numer. Meth. Eng. 36 (1993) 3729 (MITC9); Lee and Bathe, Computers & Str
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -47,6 +48,24 @@ class Scheme(NamedTuple):
     triangles: Indices
     plane: Tie
     across: Tie
+
+
+@functools.cache
+def tying(tie: Tie, r: float, s: float, components: int) -> dict[tuple[float, float], Array]:
+    """Factors (components, components) of the strains at each tying point in the assumed strains at r, s."""
+    places: list[tuple[float, float]] = []
+
+    def listed(p: float, q: float) -> Array:
+        places.append((float(p), float(q)))
+        return np.zeros((1, components, 1))
+
+    tie(r, s, listed)
+    unit = iter(np.eye(components * len(places)).reshape(len(places), 1, components, -1))
+    factors = tie(r, s, lambda p, q: next(unit))[0].reshape(components, len(places), components)
+    found = dict[tuple[float, float], Array]()
+    for k, place in enumerate(places):
+        found[place] = found.get(place, 0.0) + factors[:, k]
+    return found
 
 
 def _untied(r: float, s: float, strains: Strains) -> Array:

@@ -34,6 +34,7 @@ from preprocess.fe.freedoms import Freedoms
 from preprocess.fe.nodal_stress import elasticity
 from preprocess.fe.shell_normals import SMOOTH, smooth_normals
 from preprocess.fe.shell_schemes import SCHEMES, Scheme, Strains
+from preprocess.fe.shell_second_order import second_order_work
 from preprocess.fe.shell_sections import STRAINED, Layer, SurfaceSection, with_free_thickness
 from preprocess.fe.structure import (
     Array,
@@ -41,7 +42,6 @@ from preprocess.fe.structure import (
     Indices,
     LaminatePoints,
     Structure,
-    quadratic_form,
     rotated_stress,
 )
 
@@ -76,7 +76,7 @@ class Shells(Structure):
         return replace(cast(Shells, super().within(rows, number, freedoms)), smooth=None, means=self.directors[rows])
 
     @property
-    def _scheme(self) -> Scheme:
+    def scheme(self) -> Scheme:
         return SCHEMES[self.kind]
 
     @property
@@ -85,25 +85,25 @@ class Shells(Structure):
         return 6 * self.connectivity.shape[1]
 
     @functools.cached_property
-    def _layers(self) -> tuple[Layer, ...]:
+    def layers(self) -> tuple[Layer, ...]:
         """Two in each ply."""
         return self.section.layers(self.material)
 
     @functools.cached_property
-    def _thickness(self) -> Array:
+    def thickness(self) -> Array:
         """h_a (ne, nn + inner)."""
         return self._with_inner(self.section.thickness_at(self.numbers))
 
     def _with_inner(self, values: Array) -> Array:
         """Values (ne, nn, …) and, behind them, that of the inner node: the interpolated one."""
-        if not self._scheme.inner:
+        if not self.scheme.inner:
             return values
-        N = self._scheme.functions(*self._scheme.nodes[:4].mean(axis=0))[0][: values.shape[1]]
+        N = self.scheme.functions(*self.scheme.nodes[:4].mean(axis=0))[0][: values.shape[1]]
         return np.concatenate([values, np.einsum("a,ea...->e...", N, values)[:, None]], axis=1)
 
-    def _at(self, zeta: float) -> Array:
+    def heights_at(self, zeta: float) -> Array:
         """z_a (ne, nn + inner) of a layer, ζ = −1 at the bottom and 1 at the top."""
-        return float(self.section.offset) + 0.5 * zeta * self._thickness
+        return float(self.section.offset) + 0.5 * zeta * self.thickness
 
     @functools.cached_property
     def directors(self) -> Array:
@@ -142,19 +142,19 @@ class Shells(Structure):
     def normals(self) -> Array:
         """Normals of the element at its nodes (ne, nn, 3)."""
         found = []
-        for r, s in self._scheme.nodes:
-            dN = self._scheme.functions(r, s)[1][:, : self.x.shape[1]]
+        for r, s in self.scheme.nodes:
+            dN = self.scheme.functions(r, s)[1][:, : self.x.shape[1]]
             tangent = np.einsum("ia,eac->eic", dN, self.x)
             normal = np.cross(tangent[:, 0], tangent[:, 1])
             found.append(normal / np.linalg.norm(normal, axis=1)[:, None])
         return np.stack(found, axis=1)
 
-    def _kinematics(self, r: float, s: float, z: Array | None = None) -> Kinematics:
+    def kinematics(self, r: float, s: float, z: Array | None = None) -> Kinematics:
         """At heights z_a (ne, nn + inner), by default on the surface of the nodes. Raises InputError for a folded element."""
-        N, dN = self._scheme.functions(r, s)
+        N, dN = self.scheme.functions(r, s)
         n_e, nn, all_ = len(self.ids), self.x.shape[1], len(N)
         z = np.zeros((n_e, all_)) if z is None else z
-        half = 0.5 * self._thickness
+        half = 0.5 * self.thickness
         g = np.empty((n_e, 3, 3))
         g[:, :2] = np.einsum("ia,eac->eic", dN[:, :nn], (self.x + (z[..., None] * self.directors)[:, :nn]))
         g[:, 2] = np.einsum("a,ea,eac->ec", N[:nn], half[:, :nn], self.directors[:, :nn])
@@ -183,7 +183,7 @@ class Shells(Structure):
         side = self.x[:, 1] - self.x[:, 0]
         return np.asarray(side / np.linalg.norm(side, axis=1)[:, None])
 
-    def _axes(self, at: Kinematics) -> Array:
+    def axes_at(self, at: Kinematics) -> Array:
         """Local axes as rows (ne, 3, 3): the first axis turned into the tangent plane, and the normal."""
         e1 = self._first_axis - at.normal * np.einsum("ec,ec->e", self._first_axis, at.normal)[:, None]
         size = np.linalg.norm(e1, axis=1)
@@ -198,14 +198,14 @@ class Shells(Structure):
 
     def _across(self, r: float, s: float) -> Array:
         """2 e_rζ and 2 e_sζ (ne, 2, n) of the displacements at a point of the surface of the nodes."""
-        at = self._kinematics(r, s)
+        at = self.kinematics(r, s)
         return np.einsum("eic,ecn->ein", at.g[:, :2], at.du[:, 2]) + np.einsum("ec,eicn->ein", at.g[:, 2], at.du[:, :2])
 
     def _in_plane(self, z: Array) -> Strains:
         """e_rr, e_ss and 2 e_rs (ne, 3, n) of the displacements at heights z."""
 
         def strains(r: float, s: float) -> Array:
-            at = self._kinematics(r, s, z)
+            at = self.kinematics(r, s, z)
             e = np.einsum("eic,ejcn->eijn", at.g[:, :2], at.du[:, :2])
             return np.stack([e[:, 0, 0], e[:, 1, 1], e[:, 0, 1] + e[:, 1, 0]], axis=1)
 
@@ -214,26 +214,26 @@ class Shells(Structure):
     def _strain(self, r: float, s: float, z: Array) -> tuple[Array, Array, Array]:
         """Strains 11, 22, 12, 13, 23 in local axes and, but for tri3, (θ − ω)·d, (ne, 5 or 6, n), without `_modes`; the axes, and
         det g (ne,)."""
-        at = self._kinematics(r, s, z)
-        axes = self._axes(at)
+        at = self.kinematics(r, s, z)
+        axes = self.axes_at(at)
         e = np.zeros((len(at.g), 3, 3, at.du.shape[3]))
-        plane = self._scheme.plane(r, s, self._in_plane(z))
+        plane = self.scheme.plane(r, s, self._in_plane(z))
         e[:, 0, 0], e[:, 1, 1] = plane[:, 0], plane[:, 1]
         e[:, 0, 1] = e[:, 1, 0] = 0.5 * plane[:, 2]
-        e[:, :2, 2] = e[:, 2, :2] = 0.5 * self._scheme.across(r, s, self._across)
+        e[:, :2, 2] = e[:, 2, :2] = 0.5 * self.scheme.across(r, s, self._across)
         to_local = axes @ np.linalg.inv(at.g)  # e_a · gⁱ
         local = np.einsum("eai,ebj,eijn->eabn", to_local, to_local, e, optimize=True)
         B = np.stack([local[:, 0, 0], local[:, 1, 1], 2 * local[:, 0, 1], 2 * local[:, 0, 2], 2 * local[:, 1, 2]], axis=1)
         if self.kind == "tri3":
             B[:, :3] += self._corner_strains(r, s)
             return B, axes, np.linalg.det(at.g)
-        middle = self._kinematics(r, s)
+        middle = self.kinematics(r, s)
         drilling = self._deviation(middle, middle.turn[:, 0], middle.director)
         return np.concatenate([B, drilling[:, None]], axis=1), axes, np.linalg.det(at.g)
 
     def _deviation(self, at: Kinematics, theta: Array, director: Array) -> Array:
         """(θ − ω)·d (ne, n): rotation about a director less that of the surface, which tilts and turns in its plane with u."""
-        axes = self._axes(at)
+        axes = self.axes_at(at)
         du = np.einsum("eai,eicn->eacn", (axes @ np.linalg.inv(at.g))[:, :2, :2], at.du[:, :2])
         slope = np.einsum("ebc,eacn->eabn", axes, du)  # ∂_a u_b
         omega = np.stack([slope[:, 1, 2], -slope[:, 0, 2], 0.5 * (slope[:, 0, 1] - slope[:, 1, 0])], axis=1)
@@ -242,13 +242,17 @@ class Shells(Structure):
 
     def _corner_strains(self, r: float, s: float) -> Array:
         """Membrane strains (ne, 3, n) of the rotations of a tri3's corners about their directors."""
-        at = self._kinematics(r, s)
-        x = np.einsum("eac,eic->eai", self.x, self._axes(at)[:, :2])
-        D = self._plane_stress(self._axes(at), self._layers[0])
-        factors = drilling_strains(x, D[:, 0, 1] / D[:, 0, 0], np.array([1 - r - s, r, s]))
-        turns = [self._kinematics(a, b).turn[:, 0] for a, b in self._scheme.nodes]
+        at = self.kinematics(r, s)
+        turns = [self.kinematics(a, b).turn[:, 0] for a, b in self.scheme.nodes]
         each = [self._deviation(at, turn, d) for turn, d in zip(turns, np.moveaxis(self.directors, 1, 0))]
-        return np.asarray(factors @ np.stack(each, axis=1))
+        return np.asarray(self.corner_factors(r, s) @ np.stack(each, axis=1))
+
+    def corner_factors(self, r: float, s: float) -> Array:
+        """Membrane strains (ne, 3, 3) by the rotations of a tri3's corners about their directors, less that of the surface."""
+        axes = self.axes_at(self.kinematics(r, s))
+        x = np.einsum("eac,eic->eai", self.x, axes[:, :2])
+        D = self.plane_stress(axes, self.layers[0])
+        return drilling_strains(x, D[:, 0, 1] / D[:, 0, 0], np.array([1 - r - s, r, s]))
 
     def _modes(self, r: float, s: float, z: Array) -> Array:
         """Strains (ne, 5 or 6, m) of further internal modes: m = 4 of a quad4, 2 of a tri3."""
@@ -259,8 +263,8 @@ class Shells(Structure):
     def _membrane_modes(self, r: float, s: float) -> Array:
         """Those of the displacements 1 − r² and 1 − s² along both local axes (ne, 6, 4)."""
         found = np.zeros((len(self.ids), 6, 4))
-        centre, at = self._kinematics(0.0, 0.0), self._kinematics(r, s)
-        J = np.einsum("eic,eac->eia", centre.g[:, :2], self._axes(centre)[:, :2])
+        centre, at = self.kinematics(0.0, 0.0), self.kinematics(r, s)
+        J = np.einsum("eic,eac->eia", centre.g[:, :2], self.axes_at(centre)[:, :2])
         ratio = np.linalg.det(centre.g) / np.linalg.det(at.g)
         grad = np.einsum("eai,im->eam", np.linalg.inv(J), np.diag([-2 * r, -2 * s])) * ratio[:, None, None]
         for m in range(2):
@@ -271,30 +275,30 @@ class Shells(Structure):
 
     def _bubble(self, r: float, s: float, z: Array) -> Array:
         """Those of the rotations 27 r s (1 − r − s) about both local axes (ne, 5, 2)."""
-        at = self._kinematics(r, s)
-        axes = self._axes(at)
+        at = self.kinematics(r, s)
+        axes = self.axes_at(at)
         tangents = np.einsum("eic,eac->eia", at.g[:, :2], axes[:, :2])
         across = np.stack([-tangents[:, :, 1], tangents[:, :, 0]], axis=2)  # g_i · (e × n)
         to_local = np.linalg.inv(tangents)
-        N = self._scheme.functions(r, s)[0]
+        N = self.scheme.functions(r, s)[0]
         height = z @ N
         a, b = (to_local @ (27 * np.array([s * (1 - 2 * r - s), r * (1 - r - 2 * s)]))).T
         found = np.zeros((len(self.ids), 5, 2))
         found[:, 0, 1], found[:, 1, 0] = height * a, -height * b
         found[:, 2, 0], found[:, 2, 1] = -height * a, height * b
-        found[:, 3:] = to_local @ self._scheme.across(r, s, lambda p, q: 27 * p * q * (1 - p - q) * across)
+        found[:, 3:] = to_local @ self.scheme.across(r, s, lambda p, q: 27 * p * q * (1 - p - q) * across)
         return found
 
-    def _plane_stress(self, axes: Array, layer: Layer) -> Array:
+    def plane_stress(self, axes: Array, layer: Layer) -> Array:
         """D (ne, 5, 5) of strains 11, 22, 12, 13, 23, with σ₃₃ = 0."""
         if layer.moduli is not None:
             return np.broadcast_to(layer.moduli, (len(axes), 5, 5))
         T = rotated_stress(np.swapaxes(axes, 1, 2))
         return with_free_thickness(T @ elasticity(self.material) @ np.swapaxes(T, 1, 2), layer.shear)
 
-    def _moduli(self, axes: Array, layer: Layer) -> Array:
+    def moduli(self, axes: Array, layer: Layer) -> Array:
         """D (ne, 5, 5), but for tri3 (ne, 6, 6) with γ G for the last."""
-        plane = self._plane_stress(axes, layer)
+        plane = self.plane_stress(axes, layer)
         if self.kind == "tri3":
             return plane
         D = np.zeros((len(axes), 6, 6))
@@ -302,12 +306,12 @@ class Shells(Structure):
         return D
 
     @functools.cached_property
-    def _elimination(self) -> tuple[Array, Array]:
+    def elimination(self) -> tuple[Array, Array]:
         """Stiffness (ne, n, n) of the nodes, and the inner degrees of freedom and modes by their motion (ne, m, n)."""
         whole: Array | None = None
-        for (r, s), weight in zip(self._scheme.points, self._scheme.weights):
-            for layer in self._layers:
-                z = self._at(layer.zeta)
+        for (r, s), weight in zip(self.scheme.points, self.scheme.weights):
+            for layer in self.layers:
+                z = self.heights_at(layer.zeta)
                 B, axes, det = self._strain(r, s, z)
                 if not det.min() > 0:
                     number = self.ids[det.argmin()]
@@ -315,7 +319,7 @@ class Shells(Structure):
                         f"{self.kind} element {number}: its surface folds, or its thickness exceeds a radius; remesh there"
                     )
                 B = np.concatenate([B, self._modes(r, s, z)], axis=2)
-                DB = self._moduli(axes, layer) * (det * weight * layer.weight)[:, None, None]
+                DB = self.moduli(axes, layer) * (det * weight * layer.weight)[:, None, None]
                 part = np.swapaxes(B, 1, 2) @ DB @ B
                 whole = part if whole is None else whole + part
         assert whole is not None
@@ -326,14 +330,14 @@ class Shells(Structure):
         return np.asarray(whole[:, :n, :n] + whole[:, :n, n:] @ alpha), np.asarray(alpha)
 
     def stiffness(self) -> Array:
-        return self._elimination[0]
+        return self.elimination[0]
 
     def _points(self, reference: Array, z: Array) -> ElementPoints:
         """Points (p, 2) of the reference element at heights z."""
         nn = self.x.shape[1]
         places, motion, directors, z = [], [], self.directors[:, :nn], z[:, :nn, None]
         for r, s in reference:
-            N = self._scheme.functions(r, s)[0][:nn]
+            N = self.scheme.functions(r, s)[0][:nn]
             places.append(np.einsum("a,eac->ec", N, self.x + z * directors))
             move = np.zeros((len(self.ids), 3, nn, 6))
             move[..., :3] = N[:, None] * np.eye(3)[:, None, :]
@@ -350,80 +354,54 @@ class Shells(Structure):
 
         On facets of a curved surface interpolated directors are shorter than one: det g is less
         than ½ h |g_r × g_s|."""
-        middle, nn = self._at(0.0), self.x.shape[1]
+        middle, nn = self.heights_at(0.0), self.x.shape[1]
         area, half = [], []
-        for (r, s), weight in zip(self._scheme.points, self._scheme.weights):
-            g = self._kinematics(r, s, middle).g
+        for (r, s), weight in zip(self.scheme.points, self.scheme.weights):
+            g = self.kinematics(r, s, middle).g
             area.append(weight * np.linalg.norm(np.cross(g[:, 0], g[:, 1]), axis=1))
-            half.append(0.5 * self._thickness[:, :nn] @ self._scheme.functions(r, s)[0][:nn])
+            half.append(0.5 * self.thickness[:, :nn] @ self.scheme.functions(r, s)[0][:nn])
         dA, dm = np.stack(area, axis=1), np.stack(area, axis=1) * np.stack(half, axis=1)
-        masses = [layer.rho * layer.weight * dm for layer in self._layers]
-        heights = [self._at(layer.zeta) for layer in self._layers]
+        masses = [layer.rho * layer.weight * dm for layer in self.layers]
+        heights = [self.heights_at(layer.zeta) for layer in self.layers]
         if self.section.added_mass:
             masses.append(float(self.section.added_mass) * dA)
             heights.append(middle)
-        return self._stacked(self._scheme.points, heights), np.hstack(masses)
+        return self._stacked(self.scheme.points, heights), np.hstack(masses)
 
     def skin(self) -> tuple[ElementPoints, Indices]:
         nn = self.x.shape[1]
-        triangles = np.vstack([self._scheme.triangles[:, ::-1], self._scheme.triangles + nn])
-        return self._stacked(self._scheme.nodes, [self._at(-1.0), self._at(1.0)]), triangles
+        triangles = np.vstack([self.scheme.triangles[:, ::-1], self.scheme.triangles + nn])
+        return self._stacked(self.scheme.nodes, [self.heights_at(-1.0), self.heights_at(1.0)]), triangles
 
     def laminate(self) -> LaminatePoints | None:
         plies = self.section.ply_data(self.material)
         if plies is None:
             return None
-        axes = [self._axes(self._kinematics(r, s, self._at(0.0))) for r, s in self._scheme.nodes]
+        axes = [self.axes_at(self.kinematics(r, s, self.heights_at(0.0))) for r, s in self.scheme.nodes]
         return LaminatePoints(np.stack(axes, axis=1), plies)
 
     def _nodal(self, B: Array, alpha: Array) -> Array:
         """Strains (ne, r, n) by the nodes alone."""
         return np.asarray(B[..., : self._size] + B[..., self._size :] @ alpha)
 
-    def _whole_strain(self, r: float, s: float, z: Array) -> tuple[Array, Array, Array]:
-        """Strains (ne, 5, n) as in `_strain` by the nodes, with all internal modes."""
+    def whole_strain(self, r: float, s: float, z: Array) -> tuple[Array, Array, Array]:
+        """Strains (ne, 5 or 6, n) as in `_strain` by the nodes, with all internal modes."""
         B, axes, det = self._strain(r, s, z)
-        B = np.concatenate([B, self._modes(r, s, z)], axis=2)[:, :5]
-        return self._nodal(B, self._elimination[1]), axes, det
+        B = np.concatenate([B, self._modes(r, s, z)], axis=2)
+        return self._nodal(B, self.elimination[1]), axes, det
 
     def stress(self) -> Array:
         found = []
-        for layer, zeta in ((self._layers[0], -1.0), (self._layers[-1], 1.0)):
+        for layer, zeta in ((self.layers[0], -1.0), (self.layers[-1], 1.0)):
             sampled = []
-            for r, s in self._scheme.sampled:
-                B, axes, _ = self._whole_strain(r, s, self._at(zeta))
+            for r, s in self.scheme.sampled:
+                B, axes, _ = self.whole_strain(r, s, self.heights_at(zeta))
                 B[:, 3:] = 0.0  # no transverse shear on the surface
                 local = np.zeros((len(self.ids), 6, B.shape[2]))
-                local[:, STRAINED] = self._plane_stress(axes, layer) @ B
+                local[:, STRAINED] = self.plane_stress(axes, layer) @ B[:, :5]
                 sampled.append(rotated_stress(axes) @ local)
-            found.append(np.einsum("aq,qecn->eacn", self._scheme.extrapolation, np.stack(sampled)))
+            found.append(np.einsum("aq,qecn->eacn", self.scheme.extrapolation, np.stack(sampled)))
         return np.concatenate(found, axis=1)
 
-    def initial_stress_stiffness(self, displacements: Array, shapes: Array) -> Array:
-        u, phi = self.of_elements(displacements), self.of_elements(shapes)
-        inner = self._elimination[1][:, : 6 * self._scheme.inner]
-        K0 = np.zeros((u.shape[2], phi.shape[2], phi.shape[2]))
-        for (r, s), weight in zip(self._scheme.points, self._scheme.weights):
-            for layer in self._layers:
-                z = self._at(layer.zeta)
-                B, axes, det = self._whole_strain(r, s, z)
-                stress = (self._plane_stress(axes, layer) @ (B @ u)) * (det * weight * layer.weight)[:, None, None]
-                at = self._kinematics(r, s, z)
-                height = z[:, : self.x.shape[1]] @ self._scheme.functions(r, s)[0][: self.x.shape[1]]
-                to_local = axes @ np.linalg.inv(at.g)
-                D = np.einsum("eai,eicn->eacn", to_local, self._nodal(at.du, inner[:, None])) @ phi[:, None]
-                turn = self._nodal(at.turn, inner[:, None]) @ phi[:, None]
-                theta = axes @ turn[:, 0]
-                slope = axes[:, None] @ np.einsum("eai,eicn->eacn", to_local[:, :2, :2], turn[:, 1:])
-                for c, (a, b) in enumerate(((0, 0), (1, 1), (0, 1), (0, 2), (1, 2))):
-                    factor = 1.0 if a == b else 2.0
-                    for k in range(3):
-                        K0 += quadratic_form(factor * stress[:, c], D[:, a, k], D[:, b, k])
-                    if b == 2:
-                        K0 += quadratic_form(stress[:, c], theta[:, a], theta[:, 2])
-                        continue
-                    for p, q in {(a, b), (b, a)}:
-                        bent = height[:, None] * stress[:, c]
-                        K0 += quadratic_form(bent, slope[:, q, p], theta[:, 2])
-                        K0 += quadratic_form(bent, theta[:, p], slope[:, q, 2])
-        return K0
+    def initial_stress_stiffness(self, displacements: Array, shapes: Array, forces: Array | None = None) -> Array:
+        return second_order_work(self, self.of_elements(displacements), self.of_elements(shapes), forces)

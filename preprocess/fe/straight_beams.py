@@ -26,7 +26,8 @@ import numpy as np
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.free_body import skew
-from preprocess.fe.beams import PAIR, Beams, Station
+from preprocess.fe.beams import PAIR, STATIONS, Beams, Station
+from preprocess.fe.rotation_work import turned
 from preprocess.fe.structure import Array
 
 SHORT = 1e-9  # length between ends, of that between nodes, that is none
@@ -62,15 +63,20 @@ class StraightBeams(Beams):
         return self._axes_along((self._ends[:, 1] - self._ends[:, 0]) / self._length[:, None])
 
     @functools.cached_property
+    def _arms(self) -> Array:
+        return np.asarray(self._ends - self.x + (self._offset @ self._axes)[:, None])
+
+    @functools.cached_property
     def _to_local(self) -> Array:
         """(ne, 12, 12): motion of the centroids at the ends in local axes by that of the nodes in mesh axes."""
-        arms = self._ends - self.x + (self._offset @ self._axes)[:, None]
+        arms = self._arms
         T = np.zeros((len(self.ids), 12, 12))
         for end, k in enumerate((0, 6)):
             T[:, k : k + 3, k : k + 3] = T[:, k + 3 : k + 6, k + 3 : k + 6] = self._axes
             T[:, k : k + 3, k + 3 : k + 6] = -self._axes @ skew(arms[:, end])
-        return self._released() @ T if self.releases else T
+        return self._released @ T if self.releases else T
 
+    @functools.cached_property
     def _released(self) -> Array:
         """(ne, 12, 12): motion of the centroids at the ends by that of the nodes there, in local axes.
 
@@ -116,6 +122,38 @@ class StraightBeams(Beams):
         value, slope = (back @ each @ motion for each in self._fields(s))
         centre = (1 - s) * self._ends[:, 0] + s * self._ends[:, 1] + self._offset @ self._axes
         return Station(self._axes, centre, value, slope, self._length)
+
+    def _turned_points(self, phi: Array, forces: Array | None) -> Array:
+        """Add the work on the line, whose tangents at both ends move by ½ θ × (θ × e_x) more.
+
+        The line follows them by the functions of its slopes, and is linear along itself; the
+        sections keep their rotation vectors, so that their functions are these less linear ones.
+        With it rigid rotations are exact.
+        """
+        K = super()._turned_points(phi, forces)
+        if forces is None:
+            return K
+        positions = self.mass_points()[0].positions
+        pull = np.zeros((len(self.ids), 2, 3, forces.shape[3]))  # conjugate to ½ θ × (θ × e_x) of the ends
+        for s, x, f in zip(STATIONS, *(np.split(each, len(STATIONS), axis=1) for each in (positions, forces))):
+            value, arms = self._by_ends(s), x - self._station(s).centre[:, None]
+            force, moment = self._axes @ f.sum(axis=1), self._axes @ np.cross(arms[..., None], f, axis=2).sum(axis=1)
+            for end, linear in enumerate((1 - s, s)):
+                y, z = 6 * end + 4, 6 * end + 5
+                pull[:, end, 0] += (0.5 * self._length * (s - value[:, 0, 6]))[:, None] * force[:, 0]
+                pull[:, end, 1] += value[:, 1, z, None] * force[:, 1] + (value[:, 5, z, None] - linear) * moment[:, 2]
+                pull[:, end, 2] -= value[:, 2, y, None] * force[:, 2] + (value[:, 4, y, None] - linear) * moment[:, 1]
+        for end in (0, 1):
+            dyads = np.zeros((len(self.ids), forces.shape[3], 3, 3))
+            dyads[:, :, 0] = np.swapaxes(pull[:, end], 1, 2)
+            K += turned(self._station(float(end)).value[:, 3:] @ phi, dyads)
+        return K
+
+    def _by_ends(self, s: float) -> Array:
+        """Displacement and rotation (ne, 6, 12) of the centroid at ξ = s by those at the ends, released or not, in local axes."""
+        S = self._to_shear_centre
+        value = np.linalg.inv(S) @ self._fields(s)[0] @ np.kron(np.eye(2), S)
+        return value @ self._released if self.releases else value
 
     def _fields(self, s: float) -> tuple[Array, Array]:
         """Displacement and rotation (ne, 6, 12) at ξ = s by the local degrees of freedom, and their derivatives along x."""

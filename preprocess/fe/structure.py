@@ -112,8 +112,12 @@ class Structure(ABC):
         return None
 
     @abstractmethod
-    def initial_stress_stiffness(self, displacements: Array, shapes: Array) -> Array:
-        """K0 (k, m, m) of the stresses under displacements (n, k) for shapes (n, m)."""
+    def initial_stress_stiffness(self, displacements: Array, shapes: Array, forces: Array | None = None) -> Array:
+        """K0 (k, m, m) of the stresses under displacements (n, k) for shapes (n, m).
+
+        forces (ne, p, 3, k): inertia forces on the mass points, by default none; their work on the second-order displacement
+        ½ θ × (θ × r) of points that rotations carry is part of K0.
+        """
 
 
 class Skin(NamedTuple):

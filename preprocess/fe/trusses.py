@@ -76,7 +76,7 @@ class Trusses(Structure):
         found = rotated_stress(self.axes) @ local
         return np.repeat(found[:, None], 2 * len(self.section.outline), axis=1)
 
-    def initial_stress_stiffness(self, displacements: Array, shapes: Array) -> Array:
+    def initial_stress_stiffness(self, displacements: Array, shapes: Array, forces: Array | None = None) -> Array:
         u, phi = self.of_elements(displacements), self.of_elements(shapes)
         N = np.einsum("en,enk->ek", self._force, u)
         K0 = np.zeros((u.shape[2], phi.shape[2], phi.shape[2]))
