@@ -32,7 +32,7 @@ from flexmbs.results.bodies import data_of, flexible_bodies, mass_of, surface_of
 from flexmbs.results.impact_steps import between_impacts
 from flexmbs.results.joints import path_coordinates
 from flexmbs.results.stress_summary import PASCALS, StressReport, stress_reports
-from flexmbs.system.check import PASS, WARN
+from flexmbs.system.check import NOT_JUDGED, PASS, WARN
 from flexmbs.system.topology import topology
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 MODES_DRAWN, MODES_LISTED, ROWS_LISTED = 6, 24, 60
 SENTENCES = {
     PASS: "The run finished and every check passed.",
+    NOT_JUDGED: "The result was not judged: its audit was switched off.",
     WARN: "The run finished with warnings; read them before using the numbers.",
 }
 FAILED = "The run did not finish or a check failed; do not use the numbers."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flexmbs.dynamics.dense import elastic_velocities
-from flexmbs.system.check import FAIL, PASS, WARN
+from flexmbs.system.check import FAIL, STATUSES, WARN
 
 if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
@@ -42,7 +42,7 @@ def overview(solution: SolutionData) -> str:
 
 def _counts(solution: SolutionData) -> list[tuple[str, int]]:
     found = Counter(check.status for check in solution.audit)
-    return [(status, found[status]) for status in (PASS, WARN, FAIL) if found[status]]
+    return [(status, found[status]) for status in STATUSES if found[status]]
 
 
 def _steps(solution: SolutionData) -> str:

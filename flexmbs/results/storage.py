@@ -29,7 +29,7 @@ from flexmbs.model.laws import Function
 from flexmbs.model.model import SECTIONS, ModelData
 from flexmbs.model.toml_read import model_of
 from flexmbs.results.joints import JointHistories, history_shapes
-from flexmbs.system.check import FAIL, PASS, WARN, Check
+from flexmbs.system.check import STATUSES, Check
 from flexmbs.system.compile import Compiled, compile_model
 from flexmbs.system.trajectory import EventRecord, Impact, RunInfo, Trajectory
 from flexmbs.toml.document import Locator
@@ -179,7 +179,7 @@ def _event(number: int, values: Any) -> EventRecord:
 def _check(values: Any) -> Check:
     try:
         title, status, found, remedy = map(str, values)
-        return Check(title, (PASS, WARN, FAIL)[(PASS, WARN, FAIL).index(status)], found, remedy)
+        return Check(title, STATUSES[STATUSES.index(status)], found, remedy)
     except (TypeError, ValueError):
         raise InputError("run: the audit is damaged; write the file again") from None
 

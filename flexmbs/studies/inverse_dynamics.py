@@ -12,7 +12,7 @@ from flexmbs.errors import InputError, SolverError
 from flexmbs.initial import arguments
 from flexmbs.model.check_functions import require_functions
 from flexmbs.results.joints import path_coordinates
-from flexmbs.results.linear_range import MOST_PLACES, displacements
+from flexmbs.results.linear_range import MOST_PLACES, MOST_TIMES, displacements
 from flexmbs.results.state import HasState, State, given_state, with_prescribed
 from flexmbs.results.views import FloatArray
 from flexmbs.studies.jacobians import joint_directions_of
@@ -41,6 +41,16 @@ class Efforts:
     remainder: FloatArray
     unique: bool
     solution: Solution = field(repr=False)
+
+    @property
+    def audit(self) -> tuple[Check, ...]:
+        """Checks of the motion with its multipliers, as of a run."""
+        return self.solution.audit
+
+    @property
+    def verdict(self) -> str:
+        """The worst of the `audit`: "PASS", "WARN" or "FAIL"; "NOT JUDGED" without one."""
+        return self.solution.verdict
 
 
 def inverse_dynamics(motion: Solution | HasState, *, actuators: str | Sequence[str] = (), audit: bool = True) -> Efforts:
@@ -111,6 +121,7 @@ def _held(solution: Solution, remainder: np.ndarray) -> list[Check]:
             continue
         at = int(tree.sf_at[solution.compiled.bodies.index(name)])
         elastic = np.linalg.lstsq(data.K_ff, remainder[:, at : at + data.nf].T, rcond=None)[0].T
+        elastic = elastic[np.argsort(np.linalg.norm(elastic, axis=1))[-MOST_TIMES:]]
         size, moved = displacements(data, elastic, MOST_PLACES)
         share, whole = float(moved.max()) / size, solution.compiled.whole_of(name)
         text = f"its loads would displace it by {1e3 * float(moved.max()):.3g} mm more ({100.0 * share:.2g} % of its size)"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 PASS, WARN, FAIL = "PASS", "WARN", "FAIL"
 NOT_JUDGED = "NOT JUDGED"  # switched off
+STATUSES = (PASS, NOT_JUDGED, WARN, FAIL)  # from the best to the worst
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Check:
 
 def verdict(found: Iterable[Check]) -> str:
     """The worst of the checks."""
-    return max((check.status for check in found), key=(PASS, NOT_JUDGED, WARN, FAIL).index)
+    return max((check.status for check in found), key=STATUSES.index)
 
 
 def graded(value: float, limits: tuple[float, float]) -> str:

@@ -166,3 +166,18 @@ def test_unbalance_above_critical_speeds(seed: int, speed: float) -> None:
     whirl = np.sort(np.abs(np.concatenate([own - omega, own + omega])))
     np.testing.assert_allclose(found.frequencies, whirl, rtol=1e-6)
     assert found.stable
+
+
+def test_a_zero_of_the_residual_where_the_energy_has_no_minimum() -> None:
+    """k x − c x³ = F from beyond the maximum of the energy, from which it falls without end: its saddle is found, unstable."""
+    model = fm.Model("softening", gravity=(0, 0, 0))
+    mass = model.add(fm.PointMass("mass", mass=2.0))
+    rail = model.add(fm.Prismatic("rail", model.ground, mass, axis="x", q0=1.4))
+    model.add(fm.JointTorque("spring", rail, lambda t, x, v: 3.0 - (10.0 * x - 8.0 * x**3)))
+    found = fm.statics(model)
+    x = float(found.state.q[0])
+    assert abs(10.0 * x - 8.0 * x**3 - 3.0) < 1e-9
+    slope = (10.0 - 24.0 * x**2) / 2.0
+    assert slope < 0.0
+    assert not found.stable
+    assert found.frequencies == pytest.approx([-np.sqrt(-slope)], rel=1e-6)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -74,12 +75,18 @@ def test_frequencies_beyond_the_modes_of_a_body() -> None:
     assert shown.verdict == "WARN"
 
 
-def test_an_audit_that_is_switched_off() -> None:
+def test_an_audit_that_is_switched_off(tmp_path: Path) -> None:
     model = spun(bar())
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         rest = fm.statics(model, steady=True, audit=False)
         assert rest.verdict == "NOT JUDGED"
+        rest.solution.save(tmp_path / "rest.h5")
+        kept = fm.Solution.load(tmp_path / "rest.h5")
+        assert kept.verdict == "NOT JUDGED"
+        assert "NOT JUDGED" in str(kept)
+        kept.report(tmp_path / "rest.html")
+        assert "was not judged" in (tmp_path / "rest.html").read_text(encoding="utf-8")
         assert fm.linearize(model, at=rest, audit=False).verdict == "NOT JUDGED"
         assert fm.campbell(model, [1.0], drive="motor", audit=False).verdict == "NOT JUDGED"
         assert fm.kinematics(model, [0.0, 0.1], audit=False).verdict == "NOT JUDGED"
