@@ -18,13 +18,15 @@ from flexmbs.results.joints import path_coordinates
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import FAIL, Check
 from flexmbs.system.records import Work
+from flexmbs.system.sizes import displacement_sizes, model_size
 from flexmbs.system.trajectory import Trajectory
 
 STATES = 24
-STEP = 1e-4  # s, less for fast motions
+STEP = 1e-4  # of the size of the model, or rad, of the motion within a difference; of the run, if that is shorter
 ALLOWED = 1e-4  # of the terms of the rate
-ROUND_OFF = 1e-9  # m/s or rad/s: rates at rest
+ROUNDED = 64.0 * np.finfo(float).eps  # of the places of the bodies: error of a function by round-off
 AT_LEAST = 2  # states: one may be at a corner of a function
+ASIDE = 1e-3  # of the size of the model: displacements by which the size of a function of a contact is found
 STILL = 1e-5  # of the largest velocity: rates of a contact that are round-off
 KINK = 10.0  # times the doubts about slopes to both sides: their difference at a kink
 REMEDY = "set rheonomic=True if it depends on time, or correct its derivatives"
@@ -51,21 +53,28 @@ def contact_rates(solution: SolutionData) -> list[Check]:
     chosen, numbers = _chosen(solution), [solution.contacts.index(name) for name in names]
     beta = path_coordinates(solution.compiled, solution.trajectory)
     here = Trajectory(*(array[chosen] for array in solution.trajectory._replace(beta=beta)))
-    speed = np.abs(here.s).max(axis=1, initial=0.0)[:, None]
     gap, rate = np.moveaxis(_contacts(solution, here, 0.0, numbers)[:, :, :2], 2, 0)
-    h = STEP / (1.0 + float(speed.max()))
+    h = _step(solution, here.s)
     ahead, behind = (
         np.array([(_contacts(solution, here, each, numbers)[:, :, 0] - gap) / each for each in (side * h, 0.5 * side * h)])
         for side in (1.0, -1.0)
     )
     rough, fine = 0.5 * (ahead + behind)
-    floor = STILL * speed + ROUND_OFF
+    floor = STILL * np.abs(rate).max(axis=0, initial=0.0) + _round_off(solution) / h * _size_of_gaps(solution, here, numbers)
     apart = _off(rate, (4.0 * fine - rough) / 3.0, np.abs(fine - rough), floor)
     sides = [(2.0 * fine - rough, np.abs(fine - rough)) for rough, fine in (ahead, behind)]
     kink = np.abs(sides[0][0] - sides[1][0]) > KINK * (sides[0][1] + sides[1][1]) + floor
     one_sided = np.min([_off(rate, slope, doubt, floor) for slope, doubt in sides], axis=0)
     apart = np.where(kink, np.minimum(apart, one_sided), apart)
     return _failures([f"contacts.{name}" for name in names], apart, here.t)
+
+
+def _size_of_gaps(solution: SolutionData, at: Trajectory, numbers: list[int]) -> np.ndarray:
+    """(n,) change of the functions by displacements of the size of the model, of alternating signs, from small ones."""
+    sizes = displacement_sizes(solution.compiled)
+    aside = at._replace(s=np.tile(sizes * np.cos(np.pi * np.arange(len(sizes))), (len(at.q), 1)))
+    found = [_contacts(solution, aside._replace(t=at.t - h), h, numbers)[:, :, 0] for h in (ASIDE, -ASIDE)]
+    return np.asarray(np.abs(found[0] - found[1]).max(axis=0, initial=0.0)) / ASIDE
 
 
 def _off(rate: np.ndarray, slope: np.ndarray, doubt: np.ndarray, floor: np.ndarray) -> np.ndarray:
@@ -122,11 +131,25 @@ def _apart(solution: SolutionData, work: Work, k: int, rows: np.ndarray) -> np.n
     out = solution.trajectory
     q, s, t = out.q[k], out.s[k], float(out.t[k])
     here = _terms(solution, work, k, t, q)
-    h = STEP / (1.0 + float(np.abs(s).max(initial=0.0)))
+    h = _step(solution, s)
     rough, fine = (_slope(solution, work, k, step)[rows] for step in (h, 0.5 * h))
     exact = (4.0 * fine - rough) / 3.0
-    size = np.abs(here.G[rows]) @ np.abs(s) + np.abs(exact) + ROUND_OFF * np.linalg.norm(here.G[rows], axis=1)
-    return np.asarray((np.abs(exact - here.gd[rows]) - np.abs(fine - rough)) / np.maximum(size, 1e-300))
+    size = np.abs(here.G[rows]) @ np.abs(s) + np.abs(exact)
+    sizes = displacement_sizes(solution.compiled)
+    round_off = _round_off(solution) / h * np.linalg.norm(here.G[rows] * sizes, axis=1)
+    return np.asarray((np.abs(exact - here.gd[rows]) - np.abs(fine - rough) - round_off) / np.maximum(size, 1e-300))
+
+
+def _step(solution: SolutionData, s: np.ndarray) -> float:
+    """Time (s) within which the motion with velocities s moves by `STEP`, or that part of the run."""
+    rate = float(np.abs(s / displacement_sizes(solution.compiled)).max(initial=0.0))
+    return STEP / (rate + 1.0 / float(solution.t[-1] - solution.t[0]))
+
+
+def _round_off(solution: SolutionData) -> float:
+    """Round-off of positions relative to the size of the model: larger where it is far from the origin."""
+    far = max(float(np.abs(solution.body(name).position).max()) for name in solution.bodies)
+    return ROUNDED * max(1.0, far / model_size(solution.compiled))
 
 
 def _slope(solution: SolutionData, work: Work, k: int, h: float) -> np.ndarray:

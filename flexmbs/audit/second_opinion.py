@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flexmbs.audit.second_run import displacements
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work, start_from
 from flexmbs.initial.initial_state import InitialState, converted, settle
@@ -19,11 +20,12 @@ from flexmbs.results.drive_jumps import disturbed
 from flexmbs.results.joints import declared_coordinates, joint_histories, start_coordinates
 from flexmbs.results.solution import SolutionData
 from flexmbs.results.state import joint_values
+from flexmbs.results.summary import relative_drift
 from flexmbs.results.views import BodyView
 from flexmbs.system.check import FAIL, PASS, Check, graded
 from flexmbs.system.compile import Compiled, compile_model
 from flexmbs.system.records import SPARE, copied
-from flexmbs.system.sizes import model_size
+from flexmbs.system.sizes import displacement_sizes, model_size
 from flexmbs.system.trajectory import RunInfo, Trajectory
 from flexmbs.time_stepping.records import facts, make_outputs
 from flexmbs.time_stepping.run import Run
@@ -39,7 +41,7 @@ NO_TURNING = 1e-3  # of the largest acceleration over the size of the model: ang
 WEIGHTLESS = 0.1  # of all masses times the largest acceleration: forces below it are negligible
 PRELOAD = 1e-3  # of the joint forces over all masses: smaller accelerations are residuals of forces in equilibrium
 MINOR = 1e-3  # of the largest accelerations of all bodies: lower bound of the scale of a body
-SMALLEST = 1e-9  # m/s², rad/s²: largest accelerations of a model at rest
+SMALLEST = 1e-9  # of the size over the duration squared: largest accelerations of a model at rest
 AT_REST = 1e-9  # of the size of the model, rad: largest motion within a run of a model at rest
 RESIDUAL = 3e4  # of the accelerations of a model at rest, which are residuals of its solver: the others may be as large
 WHOLE = 0.8  # of a turn: limit of the difference between the change of an angle between outputs and the integral of its rate
@@ -83,7 +85,9 @@ def second_opinion(solution: SolutionData, mine: SolutionData, run: Run) -> list
 
 def _limits(solution: SolutionData, linear: float) -> tuple[float, float]:
     """Limits of differences: for exact constraints, or for velocities that drift within a step."""
-    drift, h = float(solution.drift[:, 1].max(initial=0.0)), float(np.median(solution.trajectory.step[1:]))
+    drift, h = 0.0, float(np.median(solution.trajectory.step[1:]))
+    if solution.drift[:, 1].any():
+        drift = relative_drift(solution).rate * model_size(solution.compiled)
     share = DRIFT * drift / max(h * linear, 1e-300)
     return LIMITS if share <= LIMITS[0] else (min(share, DRIFTING[0]), DRIFTING[1])
 
@@ -145,10 +149,11 @@ def _converted(mine: SolutionData, target: Compiled) -> Callable[[int], InitialS
 
 
 def _at_rest(solution: SolutionData, mine: SolutionData) -> bool:
-    """Does no coordinate change during the run, but for round-off? Outputs at multiples of a period alone do not show it."""
+    """True if no coordinate changes during the run, but for round-off. Outputs at multiples of a period alone do not show it."""
     q, s = (np.concatenate([getattr(each, name) for each in (solution, mine)]) for name in ("q", "s"))
-    moved = max(np.ptp(q, axis=0).max(initial=0.0), float(solution.t[-1] - solution.t[0]) * np.abs(s).max(initial=0.0))
-    return bool(moved <= AT_REST * min(1.0, model_size(solution.compiled)))
+    moved = np.abs(displacements(solution.compiled, np.repeat(q[:1], len(q), axis=0), q)).max(axis=0)
+    moved = np.maximum(moved, float(solution.t[-1] - solution.t[0]) * np.abs(s).max(axis=0))
+    return bool((moved <= AT_REST * displacement_sizes(solution.compiled)).all())
 
 
 def _sizes(mine: SolutionData, bodies: dict[str, BodyView], duration: float, rest: bool) -> dict[str, tuple[float, float]]:
@@ -163,7 +168,8 @@ def _sizes(mine: SolutionData, bodies: dict[str, BodyView], duration: float, res
         spin = _norm(body.angular_velocity)
         turning = own_share * _norm(body.angular_acceleration) + spin**2
         speed = max(_norm(body.velocity), length * spin) / max(duration, 1e-300)
-        own[name] = max(gravity, own_share * _norm(body.acceleration), length * turning, held, speed, SMALLEST), turning
+        smallest = SMALLEST * length / max(duration, 1e-300) ** 2
+        own[name] = max(gravity, own_share * _norm(body.acceleration), length * turning, held, speed, smallest), turning
     most, fastest = (max(values) for values in zip(*own.values()))
     return {
         name: (max(linear, MINOR * most), max(turning, MINOR * fastest, NO_TURNING * max(linear, MINOR * most) / length))
@@ -183,7 +189,8 @@ def _accelerations(
         apart.append((name, np.linalg.norm(a.angular_acceleration[:n] - b.angular_acceleration, axis=1) / turning))
         if name in mine.compiled.data:
             one, other = _elastic(mine, name), _elastic(theirs, name)
-            size = max(RESIDUAL * _norm(one) if rest else _norm(one), _restoring(mine.compiled, name, a.elastic), SMALLEST)
+            size = max(RESIDUAL * _norm(one) if rest else _norm(one), _restoring(mine.compiled, name, a.elastic))
+            size = max(size, SMALLEST * linear / model_size(mine.compiled) * float(_mode_sizes(mine.compiled, name).min()))
             apart.append((name, np.linalg.norm(one[:n] - other, axis=1) / size))
     return _largest(apart, theirs.t)
 
@@ -200,6 +207,12 @@ def _elastic(solution: SolutionData, name: str) -> np.ndarray:
     """Accelerations (nt, nf) of the modes."""
     tree, i = solution.compiled.system.tree, solution.compiled.bodies.index(name)
     return np.asarray(solution.sd[:, tree.sf_at[i] :][:, : tree.nf[i]])
+
+
+def _mode_sizes(compiled: Compiled, name: str) -> np.ndarray:
+    """(nf,) amplitudes of the modes that move a frame by the size of the model."""
+    tree, i = compiled.system.tree, compiled.bodies.index(name)
+    return displacement_sizes(compiled)[tree.sf_at[i] :][: tree.nf[i]]
 
 
 def _restoring(compiled: Compiled, name: str, elastic: np.ndarray) -> float:

@@ -12,6 +12,7 @@ Theory: docs/theory.md, section 48. Hante and Arnold (2021), J. Comput. Appl. Ma
 Lubich and Wanner, Geometric Numerical Integration (2006), section VI.6 (variational integrators).
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from flexmbs.dynamics.kinematics import displace
 from flexmbs.dynamics.rotors import apply_rotors, rotor_loads
 from flexmbs.system.records import Evaluation
 
+DEPENDENT = 1e-9  # of the length of a row: what is left of a dependent one by round-off
 DISPLACEMENT = 1e-3  # m or rad between the points of the differences of fourth order that give D M Δ
 
 
@@ -35,8 +37,8 @@ class Variation(NamedTuple):
     other: np.ndarray  # (ns,)
     step: np.ndarray  # (ns,)
     q: np.ndarray  # (nq,)
-    gap: np.ndarray  # (nc,) at the end of the step
-    rows: np.ndarray  # (nc, 6) closed directions there
+    gap: np.ndarray  # (nc,) at the end of the step, of cuts along the rows below
+    rows: np.ndarray  # (nc, 6) orthonormal basis of the closed directions there
 
 
 def make_variation(nq: int, ns: int, nc: int) -> Variation:
@@ -189,18 +191,47 @@ def variation(system, work, scratch, points, h, constant, terms):
 
 @part
 def keep_gap(cuts, cut, gs, gap, rows):
-    """g at the end of the step, and the closed directions 𝒯 that it is given in."""
+    """g at the end of the step; for the rows of a cut g in an orthonormal basis U of the span of 𝒯₁, U w = e where 𝒯₁ w = g.
+
+    Gram-Schmidt on the rows of 𝒯₁ with their g: those of relations and of user functions have any length, and no right angles.
+    A row that depends on the rows before it adds no direction.
+    """
     for a in range(gap.shape[0]):
         gap[a] = gs.position[a]
     for k in range(cuts.row.shape[0]):
+        at = cuts.row[k]
         for r in range(cuts.closed[k]):
             for e in range(6):
-                rows[cuts.row[k] + r, e] = cut.covectors[k, 6 * r + e]
+                rows[at + r, e] = cut.covectors[k, 6 * r + e]
+            whole = rows_product(rows, at + r, at + r)
+            for _ in range(2):  # the second removes what round-off left by the first
+                for b in range(r):
+                    share = rows_product(rows, at + r, at + b)
+                    gap[at + r] -= share * gap[at + b]
+                    for e in range(6):
+                        rows[at + r, e] -= share * rows[at + b, e]
+            left = rows_product(rows, at + r, at + r)
+            factor = 1.0 / math.sqrt(left) if left > DEPENDENT * DEPENDENT * whole else 0.0
+            gap[at + r] *= factor
+            for e in range(6):
+                rows[at + r, e] *= factor
+
+
+@part
+def rows_product(rows, a, b):
+    """Product of two rows of six numbers."""
+    product = 0.0
+    for e in range(6):
+        product += rows[a, e] * rows[b, e]
+    return product
 
 
 @part
 def gap_at_start(cuts, cut, gap, rows, gs):
-    """That gap in the closed directions at the start, 𝒯₀ 𝒯₁ᵀ g: the basis may be another one at the end of the step."""
+    """The gap in the closed directions at the start, 𝒯₀ 𝒯₁⁺ g = 𝒯₀ Uᵀ e: the basis may be another one at the end of the step.
+
+    Of rows that are multiplied by a factor it is multiplied by the same factor. Orthonormal rows give 𝒯₀ 𝒯₁ᵀ g.
+    """
     for a in range(gap.shape[0]):
         gs.position[a] = gap[a]
     for k in range(cuts.row.shape[0]):

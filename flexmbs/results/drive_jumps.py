@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 BESIDE = 1e-7  # of the run, at which the rate before and after a corner is evaluated
 JUMP = 1e-3  # of the largest rate of the law
 SAMPLES = 65  # times at which it is evaluated
-AT_CORNER = 1e-9  # of a second, or of a shorter run, and of the time
+AT_CORNER = 1e-9  # of the run
 ROUND_OFF = 1e-15  # of the time
 MOST_RESTARTS = 200  # for accelerations
 FADED = 50  # steps after which the effect of a jump has decayed
@@ -55,7 +55,7 @@ def disturbed(solution: "SolutionData", times: np.ndarray) -> np.ndarray:
     corners = np.array([-np.inf, *solution.compiled.corners, np.inf])
     place = np.searchsorted(corners, times)
     nearest = np.minimum(times - corners[place - 1], corners[place] - times)
-    found = nearest < AT_CORNER * (min(1.0, float(solution.t[-1])) + np.abs(times))
+    found = nearest < AT_CORNER * float(np.abs(solution.t).max())
     jumps = np.array([-np.inf, *(t for t, _ in _jumps(solution))])
     if not len(solution.contacts) or not len(times):
         return np.asarray(found)

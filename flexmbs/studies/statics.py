@@ -32,7 +32,6 @@ BALANCED = 1e-6  # of the forces
 AT_REST = 1e-6  # acceleration, rad/s² or relative to the size of the model
 HOLD = "support it by a joint, a drive or a spring"
 NUDGE = 1e-3  # perturbation of an unstable equilibrium
-SLOW = 1e-6  # 1/s: velocities at which dampers are negligible
 LONGEST = 0.5  # rad or relative to the size of the model: a longer Newton step requires smaller load increments
 SMALLEST_INCREMENT = 1e-3
 RELAXATIONS = 400
@@ -290,8 +289,9 @@ def quasi_static(
     """Equilibria at the given times (s) along drives and loads of time, each starting from the previous one.
 
     times (nt,): increasing, s.  allow_indifferent: unsupported coordinates keep their positions.  audit: judge the result.
-    The solution has the multipliers of rest, s = ṡ = 0; works are those along the path of equilibria, whose rates follow from
-    K q̇ − Gᵀλ̇ = −∂R/∂t, G q̇ = −∂g/∂t. Raises `InputError`, and `SolverError` with the solution up to the time of failure.
+    The solution has the multipliers of rest, s = ṡ = 0; works are sums of mean forces of two equilibria
+    times the displacements between them. Raises `InputError`, and `SolverError` with the solution up to
+    the time of failure.
     Source: docs/theory.md, section 51.
 
     Examples
@@ -309,18 +309,15 @@ def quasi_static(
     require_switch(audit)
     state = _first(model, float(moments[0]), start)
     found: list[State] = []
-    power: list[np.ndarray] = []
     options = {"analysis": "quasi-static"}
     for t in moments:
         try:
             state = _followed(state, float(t), allow_indifferent=allow_indifferent)
         except SolverError as error:
-            powers = np.array(power)
-            partial = solution_of(found, options=options, power=powers, outcome=str(error), at_rest=True) if found else None
+            partial = solution_of(found, options=options, outcome=str(error), at_rest=True) if found else None
             raise SolverError(f"quasi_static: at t = {t:g} s: {error}", partial) from None
         found.append(state)
-        power.append(_power(state))
-    path = solution_of(found, options=options, power=np.array(power), at_rest=True)
+    path = solution_of(found, options=options, at_rest=True)
     path = judged(path, audit=audit, balanced=True)
     if audit:
         report_findings(path)
@@ -336,17 +333,3 @@ def _followed(state: State, t: float, *, allow_indifferent: bool, halvings: int 
             raise
         middle = _followed(state, 0.5 * (state.t + t), allow_indifferent=allow_indifferent, halvings=halvings - 1)
         return _followed(middle, t, allow_indifferent=allow_indifferent, halvings=halvings - 1)
-
-
-def _power(state: State) -> np.ndarray:
-    """Powers of forces, dissipation (none) and drives along the path of equilibria."""
-    here = balance(state)
-    slope = here.tangents.t
-    rate = np.concatenate([slope.gs.position[0], slope.force_rate[0, here.integrators]])
-    own = here.own._replace(change=here.own.response @ slope.force_rate[0, here.own.places])
-    moving = replace(here, r=slope.r[0] + here.tangents.z.r[own.places].T @ own.change, g=rate, own=own)
-    s, _ = moving.step(np.zeros(len(here.r)))
-    power = evaluate(replace(here.state, s=s * SLOW)).power / SLOW
-    power[1] = 0.0
-    power[2] = float(here.state.lam @ -slope.gs.position[0])
-    return np.asarray(power)

@@ -4,7 +4,10 @@ import numpy as np
 
 from flexmbs.model.check_references import motion_of
 from flexmbs.model.contacts import JointLimit
+from flexmbs.model.frames import GROUND, frames_used
 from flexmbs.system.compile import Compiled
+
+ROUND_OFF = 1e-12  # m: shorter distances between bodies are round-off of their positions; no machine is as small
 
 
 def displacement_sizes(compiled: Compiled) -> np.ndarray:
@@ -32,14 +35,11 @@ def displacement_sizes(compiled: Compiled) -> np.ndarray:
 
 
 def extent(compiled: Compiled, places: np.ndarray) -> float:
-    """Length (m) beside which errors of lengths must be small: the largest of the distances of frames from their bodies' origins,
-    radii of gyration, and distances of the bodies (n, 3) from the origin; 1 where there are none."""
-    system = compiled.system
-    heavy = system.bodies.mass > 0.0
-    moments = np.abs(system.bodies.second[heavy]).max(axis=1, initial=0.0) / system.bodies.mass[heavy]
-    radius = float(np.sqrt(moments.max(initial=0.0)))
-    frames, bodies = (np.linalg.norm(x, axis=1).max(initial=0.0) for x in (system.frames.x, places))
-    return max(radius, float(frames), float(bodies)) or 1.0
+    """Length (m) beside which errors of lengths must be small: the largest of `model_size` and of the distances of the bodies
+    (n, 3) and of the frames on the ground from their centroid, which no translation of the model changes; 1 if all are round-off.
+    """
+    spread = _spread(np.concatenate([places, _ground_places(compiled)]))
+    return max(_size_of_bodies(compiled), spread if spread > ROUND_OFF else 0.0) or 1.0
 
 
 def gaps_in_metres(compiled: Compiled) -> np.ndarray:
@@ -53,6 +53,31 @@ def gaps_in_metres(compiled: Compiled) -> np.ndarray:
 
 
 def model_size(compiled: Compiled) -> float:
-    """Largest distance of a frame from its body's origin (m), 1 where there is none."""
-    places = np.linalg.norm(compiled.system.frames.x, axis=1)
-    return float(places.max(initial=0.0)) or 1.0
+    """Largest distance (m) of a frame from its body's origin, on the ground from the centroid of its frames; if there is none the
+    largest radius of gyration, or 1. It does not change if the model is moved or turned."""
+    return max(_size_of_bodies(compiled), _spread(_ground_places(compiled))) or 1.0
+
+
+def _size_of_bodies(compiled: Compiled) -> float:
+    """Largest distance of a frame from the origin of its body, or the largest radius of gyration if there is none (m)."""
+    system = compiled.system
+    frames = np.linalg.norm(system.frames.x[system.frames.body >= 0], axis=1).max(initial=0.0)
+    heavy = system.bodies.mass > 0.0
+    moments = np.abs(system.bodies.second[heavy]).max(axis=1, initial=0.0) / system.bodies.mass[heavy]
+    return float(frames) or float(np.sqrt(moments.max(initial=0.0)))
+
+
+def _ground_places(compiled: Compiled) -> np.ndarray:
+    """(n, 3) positions of the frames on the ground to which items are attached; absolute coordinates have their origin beside."""
+    model = compiled.model
+    sections = (model.joints, model.forces, model.contacts)
+    used = {ref for section in sections for item in section.values() for ref in frames_used(item).values()}
+    found = [model.frames[ref.frame].position if ref.frame else (0.0,) * 3 for ref in used if ref.body == GROUND]
+    return np.array(found, float).reshape(-1, 3)
+
+
+def _spread(points: np.ndarray) -> float:
+    """Largest distance (m) of the points (n, 3) from their centroid; 0 for fewer than two."""
+    if len(points) < 2:
+        return 0.0
+    return float(np.linalg.norm(points - points.mean(axis=0), axis=1).max())

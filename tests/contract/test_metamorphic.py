@@ -1,0 +1,151 @@
+"""Random models moved, turned, hauled, renamed, reordered, cut, in other units, backwards; rows times factors: the same runs.
+
+The motion, the reactions and the status of every check agree. `metamorphic.py first last` runs the models of many seeds.
+"""
+
+import numpy as np
+import pytest
+from any_models import any_model, registered
+from draws import drawn
+from metamorphic import FAR, examine
+from other_units import InUnits, Units
+from transformations import placed
+
+import flexmbs as fm
+from flexmbs.formalisms import FORMALISMS
+from flexmbs.integrators import INTEGRATORS
+from flexmbs.system.check import PASS
+from flexmbs.system.compile import compile_model
+from flexmbs.system.sizes import extent, model_size
+
+KINDS = registered()
+SCALES = (1e-6, 1e-3, 1.5, 1e3, 1e6)
+
+
+@pytest.mark.parametrize("seed", drawn((2, 13, 31), 300))
+def test_runs_do_not_depend_on_place_units_order_and_names(seed: int) -> None:
+    model = any_model(5000 + seed, KINDS[seed % len(KINDS)]).model
+    assert examine(model, seed).failures == []
+
+
+def test_units_there_and_back() -> None:
+    """The transformation itself: other units and back are the same model."""
+    for seed in range(8):
+        model = any_model(5000 + seed, KINDS[5 * seed]).model
+        there = InUnits(model, Units(1e3, 1e-3, 1e2)).changed()
+        back = InUnits(there, Units(1e-3, 1e3, 1e-2)).changed()
+        assert np.allclose(back.gravity, model.gravity)
+        for name, body in back.bodies.items():
+            if isinstance(body, fm.RigidBody):
+                assert np.allclose(body.inertia, model.bodies[name].inertia)
+        for name, joint in back.joints.items():
+            assert np.allclose(joint.initial_position, model.joints[name].initial_position)
+
+
+def rod(factor: float) -> fm.Model:
+    """Two bodies at the ends of a rod, whose equation has a factor; one swings on a hinge."""
+    model = fm.Model("rod", gravity=(0, 0, -9.81))
+    model.add(fm.RigidBody("arm", mass=1.0, inertia=(0.1, 0.2, 0.3), frames={"end": (0, 0, -0.5)}))
+    model.add(fm.PointMass("bob", mass=2.0))
+    model.add(fm.Revolute("hinge", "ground", "arm", axis="y", q0=0.7, v0=0.5))
+    model.add(fm.Translation("way", "ground", "bob", q0=(-0.5 * np.sin(0.7) - 0.8, 0, -0.5 * np.cos(0.7))))
+    model.add(fm.Holonomic("rod", "arm/end", "bob", lambda t, x, A: factor * (x[0] ** 2 + x[1] ** 2 + x[2] ** 2 - 0.64)))
+    return model
+
+
+def slope(factor: float) -> fm.Model:
+    """A point on an inclined plane, given by heights, under a hinged bar."""
+    model = fm.Model("slope", gravity=(0, 0, -9.81))
+    model.add(fm.PointMass("bead", mass=1.0))
+    model.add(fm.Translation("way", "ground", "bead", q0=(0.1, 0, 0.1 * factor), v0=(0.2, 0.1, 0.2 * factor)))
+    grid = np.linspace(-1.0, 1.0, 5)
+    heights = factor * np.add.outer(grid, 0.0 * grid)
+    model.add(fm.PointOnSurface("plane", "ground", "bead", x=grid, y=grid, heights=heights))
+    return model
+
+
+def chosen(integrator: str, factor: float) -> dict[str, object]:
+    """Options of a short run that follows its equations to round-off."""
+    fixed = integrator in ("generalized-alpha", "rattle", "moreau-jean")
+    return {"integrator": integrator, **({"step": 1e-3} if fixed else {"rtol": 1e-9, "atol": 1e-11})}
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("formalism", FORMALISMS)
+def test_a_factor_of_a_row_changes_nothing(formalism: str, integrator: str) -> None:
+    """In fixed steps to the tolerance of Newton's method, else to that of the steps."""
+    kind = FORMALISMS[formalism]
+    if INTEGRATORS[integrator].needs not in kind.provides:
+        pytest.skip("not a pair")
+    for coordinates in (each for each in ("joint", "absolute") if each in kind.coordinates):
+        options = {"formalism": formalism, "coordinates": coordinates, **chosen(integrator, 1.0)}
+        first = fm.simulate(rod(1.0), t_end=0.02, output_step=0.01, **options)
+        for factor in SCALES:
+            other = fm.simulate(rod(factor), t_end=0.02, output_step=0.01, **options)
+            assert np.abs(other.s - first.s).max() < (1e-13 if integrator == "rattle" else 3e-7), factor
+            assert other.verdict == first.verdict
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+def test_slopes_of_a_surface_under_rattle(coordinates: str) -> None:
+    """On a plane z = m x a bead falls along it with g m/(1 + m²) per unit of x, whatever the slope."""
+    for m in (0.3, 1.01, 3.0):
+        options = {"formalism": "multiplier", "coordinates": coordinates, "integrator": fm.Rattle(step=1e-3)}
+        solution = fm.simulate(slope(m), t_end=0.05, output_step=0.05, **options)
+        x = solution.body("bead").position[-1]
+        assert x[0] == pytest.approx(0.1 + 0.2 * 0.05 - 0.5 * 9.81 * m / (1.0 + m * m) * 0.05**2, abs=1e-12)
+        assert x[2] == pytest.approx(m * x[0], abs=1e-14)
+
+
+def resting(k: int) -> fm.Model:
+    """At rest: a point mass that sticks on an incline, an arm in balance with a spring, a mass on a user-defined floor."""
+    model = fm.Model("at rest", frames={"plane": fm.Frame((0, 0, 0), ("y", 0.3)), "top": (0, 0, 1.0)})
+    if k == 1:
+        model.add(fm.RigidBody("arm", mass=2.0, com=(0.5, 0, 0), inertia=(0.01, 0.1, 0.1), frames={"tip": (1, 0, 0)}))
+        model.add(fm.Revolute("hinge", "ground", "arm", axis="y"))
+        model.add(fm.PointSpring("spring", "ground/top", "arm/tip", k=9.81 * np.sqrt(2.0) / (np.sqrt(2.0) - 1.0), length=1.0))
+        return model
+    model.add(fm.PointMass("mass", mass=1.0))
+    model.add(fm.Translation("way", "ground", "mass"))
+    if k == 0:
+        model.add(fm.SpherePlane("contact", "ground/plane", "mass", friction=0.5))
+    else:
+        model.add(fm.UserContact("contact", "ground", "mass", lambda t, x, A: 30.0 * x[2]))
+    return model
+
+
+@pytest.mark.parametrize("k", range(3))
+@pytest.mark.parametrize("far", [False, True])
+def test_models_at_rest_pass(k: int, far: bool) -> None:
+    """Round-off is no error, near the origin and far from it."""
+    model = placed(resting(k), np.eye(3), FAR * np.array([0.6, 0.0, -0.8])) if far else resting(k)
+    solution = fm.simulate(model, t_end=0.5, output_step=0.1, integrator="event-driven")
+    assert [str(check) for check in solution.audit if check.status != PASS] == []
+
+
+def test_sizes_do_not_depend_on_the_place() -> None:
+    model = resting(1)
+    moved = placed(model, np.eye(3), np.array([FAR, 0.0, 0.0]))
+    for coordinates in ("joint", "absolute"):
+        one, other = (compile_model(each, coordinates) for each in (model, moved))
+        assert model_size(other) == pytest.approx(model_size(one))
+        here, there = (run_places(each) for each in (model, moved))
+        assert extent(other, there) == pytest.approx(extent(one, here))
+
+
+def run_places(model: fm.Model) -> np.ndarray:
+    """Positions (n, 3) of the bodies at the start."""
+    here = fm.simulate(model, t_end=1e-3, output_step=1e-3)
+    return np.array([here.body(name).position[0] for name in here.bodies])
+
+
+def test_an_error_of_the_run_is_found_far_from_the_origin() -> None:
+    """A method that does not follow its constraints fails near the origin and 10 km away."""
+    model = fm.Model("drifting", gravity=(0, 0, -9.81), frames={"here": (0.3, 0, 0)})
+    model.add(fm.RigidBody("bob", mass=1.0, com=(0, 0, -0.01), inertia=(1e-5, 1e-5, 1e-5), frames={"pin": (0, 0, 0.01)}))
+    model.add(fm.Revolute("hinge", "ground/here", "bob/pin", axis="y", q0=1.5))
+    far = placed(model, np.eye(3), np.array([0.0, FAR, 0.0]))
+    options = {"formalism": "multiplier", "coordinates": "absolute", "integrator": "dormand-prince", "rtol": 1e-4, "atol": 1e-6}
+    found = [fm.simulate(each, t_end=1.0, output_step=0.1, stabilization="none", **options) for each in (model, far)]
+    drift = [{check.title: check.status for check in each.audit}["Position drift"] for each in found]
+    assert drift[0] == drift[1] != PASS
