@@ -129,14 +129,14 @@ def first_event(memory, context, h):
         # closed contacts keep their gaps up to the errors of the method: one that parts may do so below zero
         if watched_gap(memory, context, k) and contact.rate[k, 0] > 0.0:
             memory.sunk[k] = min(contact.gap[k], 0.0)
-    note_gaps(contact)
+    note_gaps(contact.recent, contact)
     for i in range(EVALUATIONS_OF_GAPS):
         # the first evaluations lie close to the start, where short flights end
         x = 0.02 if i == 0 else 0.1 if i == 1 else 0.1 + 0.15 * (i - 1)
         values(memory, context, x, h, memory.first)
         if memory.first[0] != memory.first[0]:
             return UNDEFINED
-        note_gaps(contact)
+        note_gaps(contact.recent, contact)
         found = False
         for k in range(n):
             if contact.gap[k] >= 0.0:

@@ -32,7 +32,7 @@ from flexmbs.integrators.closed_contacts import (
     solve_impact,
 )  # fmt: skip
 from flexmbs.integrators.contact_events import UNDEFINED, first_event, state_in_step
-from flexmbs.integrators.impacts import LOG_WIDTH, LOGGED, MOST_LOGGED, ImpactRow, log_impact, reduction_notes, taken_impacts
+from flexmbs.integrators.impacts import LOG_WIDTH, LOGGED, MOST_LOGGED, TOO_MANY, ImpactRow, log_impact, reduction_notes, taken_impacts
 from flexmbs.integrators.integrator import Control, Facts, Integrator, MethodCalls, check_tolerance, is_number
 from flexmbs.integrators.run_context import (
     AT,
@@ -67,7 +67,6 @@ TOUCHING = 1e-9  # of the size of the model, at most 1 m: a gap (m or rad) that 
 SLIPPING = 1e-7  # m/s, above which a contact slips
 CROWD, CROWDED = 500, 1e-5  # impacts within so short a time (s, relative beyond 1 s) go on for ever
 DIFFERENCE = 1e-6  # s
-TOO_MANY = -2  # impacts, in place of a number of sweeps
 
 
 @dataclass(frozen=True)

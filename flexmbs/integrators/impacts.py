@@ -10,6 +10,7 @@ MOST_LOGGED = 1000
 # columns of the log; indices into the counts
 LOG_CONTACT, LOG_TIME, LOG_IMPULSE, LOG_LOST, LOG_WIDTH = 0, 1, 2, 5, 6
 LOGGED, REDUCED, SWEEPS = range(3)
+TOO_MANY = -2  # impacts, in place of a number of sweeps
 
 ImpactRow = tuple[int, float, tuple[float, float, float], float]
 

@@ -28,10 +28,17 @@ from flexmbs.algebra.small import largest
 from flexmbs.errors import InputError
 from flexmbs.integrators.between import between_linear
 from flexmbs.integrators.contact_calls import Problem, make_problem, solver_of
+from flexmbs.integrators.fast_contacts import (
+    begin_impact,
+    count_strikes,
+    fast_contacts,
+    first_closing,
+)  # fmt: skip
 from flexmbs.integrators.impacts import (
     LOG_WIDTH,
     LOGGED,
     MOST_LOGGED,
+    TOO_MANY,
     log_impact,
     reduction_notes,
     taken_impacts,
@@ -47,16 +54,19 @@ from flexmbs.integrators.integrator import (
 )  # fmt: skip
 from flexmbs.integrators.run_context import (
     AT,
+    BEGUN,
     COMMON,
     CONTACTS,
     CORRECTION,
     DISPLACE,
     DONE,
     DRIVES,
+    FIXED,
     HOLDS,
     ITERATIONS,
     LOSS,
     MATRIX,
+    NEXT,
     NO_CONVERGENCE,
     NOT_FINITE,
     OPEN,
@@ -66,8 +76,10 @@ from flexmbs.integrators.run_context import (
     START,
     STATE,
     STICKS,
+    TAKEN,
     TAKING,
     TIME,
+    UNSOLVED,
     copy,
     correction,
     displace,
@@ -76,7 +88,7 @@ from flexmbs.integrators.run_context import (
     residual,
 )  # fmt: skip
 from flexmbs.integrators.step_impulses import foreseen, rows_of_contacts, velocities_with_impulses
-from flexmbs.integrators.unseen_contacts import evaluate_contacts
+from flexmbs.integrators.unseen_contacts import RECENT, evaluate_contacts
 
 SMOOTH = 1e-14  # of velocity corrections of order one
 SMOOTH_ERROR = 1.0 / 12.0  # of h³ times the third derivative: local error of the positions
@@ -169,6 +181,15 @@ class Memory(NamedTuple):
     taken: np.ndarray  # (1,) int64 that in the step before
     gap: np.ndarray  # (n,) at the start of the step
     rate: np.ndarray  # (n, 3)
+    fast: np.ndarray  # (n,) int64 1: takes no part, its closing is located
+    arrives: np.ndarray  # (n,) int64 1: closes at the end of the step, which was located
+    strikes: np.ndarray  # (n,) int64 1: strikes in a step of its own
+    count: np.ndarray  # (n,) int64 such impacts since the last whole step
+    bounds: np.ndarray  # (n,) workspace of `fast_contacts`
+    until: np.ndarray  # (n,)
+    seen: np.ndarray  # (n, 6) gaps, rates and speeds at two times of the step
+    total: np.ndarray  # (n, 3) impulses since the last whole step
+    span: np.ndarray  # (1,) time (s) since then
     log: np.ndarray  # (MOST_LOGGED, 6)
     counts: np.ndarray  # (3,) int64
 
@@ -182,7 +203,8 @@ def make_memory(method: MoreauJean, facts: Facts) -> Memory:
         int(method.max_sweeps), W=z((3 * n, ns)), F=z((3 * n, ns)), Y=z((3 * n, ns)), reaction=z((3 * n, nc)), problem=problem,
         solver=solver_of(problem), G=z((3 * n, 3 * n)), moving=z(3 * n), moving_middle=z(3 * n),
         mean=z(3 * n), free=z(3 * n), v=z(ns), taking=z(1, np.int64),
-        taken=z(1, np.int64), gap=z(n), rate=z((n, 3)), log=z((MOST_LOGGED, LOG_WIDTH)), counts=z(3, np.int64),
+        taken=z(1, np.int64), gap=z(n), rate=z((n, 3)), fast=z(n, np.int64), arrives=z(n, np.int64), strikes=z(n, np.int64), count=z(n, np.int64),
+        bounds=z(n), until=z(n), seen=z((n, RECENT)), total=z((n, 3)), span=z(1), log=z((MOST_LOGGED, LOG_WIDTH)), counts=z(3, np.int64),
     )  # fmt: skip
 
 
@@ -261,19 +283,12 @@ def solve_step(memory, context, h, m):
     return NO_CONVERGENCE
 
 
-@entry
-def step_at(memory, context, same, h, _a, _b):
-    """One step through its impacts (theory, section 42)."""
+@part
+def end_of_step(memory, context, h):
+    """``state``: the end of a step of length h with the contacts that take part. Returns a status (theory, section 42)."""
     state, start, at, contact = context.state, context.start, context.at, context.contact
     t0 = context.clock[TIME]
-    status = evaluate_contacts(context, START, t0)
-    if status != DONE:
-        return status
-    copy(contact.gap, memory.gap)
-    for k in range(contact.gap.shape[0]):
-        for c in range(3):
-            memory.rate[k, c] = contact.rate[k, c]
-    m = foreseen(memory, contact, h)
+    m = foreseen(memory, contact, h, context.clock[FIXED])
     memory.taking[0] = m
     context.counts[TAKING] = m
     status = solve_step(memory, context, h, m)
@@ -306,6 +321,58 @@ def step_at(memory, context, same, h, _a, _b):
 
 
 @part
+def keep_start(memory, context):
+    """Gaps and velocities of the contacts at the start of the step into the memory. Returns a status."""
+    contact = context.contact
+    status = evaluate_contacts(context, START, context.clock[TIME])
+    for k in range(contact.gap.shape[0]):
+        memory.gap[k] = contact.gap[k]
+        for c in range(3):
+            memory.rate[k, c] = contact.rate[k, c]
+    return status
+
+
+@part
+def after_impact(memory, context):
+    """The multipliers and accelerations of an impact that was located are not those of the steps beside it."""
+    state, start = context.state, context.start
+    copy(start.lam, state.lam)
+    copy(start.sd, state.sd)
+    for a in range(context.local.shape[0]):
+        context.local[a] = 0.0
+
+
+@entry
+def step_at(memory, context, same, h, _a, _b):
+    """One step through its impacts, or its part up to the first fast contact, or the impact there (theory, section 42)."""
+    status = keep_start(memory, context)
+    if status != DONE:
+        return status
+    fast = fast_contacts(memory, context, h)
+    length = begin_impact(memory, context, h)
+    often = count_strikes(memory, context)
+    if often >= 0:
+        context.exchange.status[0], context.exchange.status[1] = often, TOO_MANY
+        return UNSOLVED
+    status = end_of_step(memory, context, length)
+    if status != DONE or fast == 0:
+        return status
+    if length < h:
+        after_impact(memory, context)
+    else:
+        evaluate_contacts(context, START, context.clock[TIME])
+        length = first_closing(memory, context, h)
+        context.clock[HOLDS] = -memory.theta  # ``at`` was workspace
+        if length < h:
+            copy(context.start.y, context.state.y)
+            copy(context.start.lam, context.state.lam)
+            evaluate_contacts(context, START, context.clock[TIME])
+            status = end_of_step(memory, context, length)
+    context.clock[TAKEN] = length
+    return status
+
+
+@part
 def local_error(memory, context, h):
     """context.local ← error of the positions: h² (1/12 Δṡ + (θ − ½) ṡ), beside that of the midpoint rule; 1/4 for 1/12 in
     steps with impacts, which change velocities somewhere in their step.
@@ -313,8 +380,11 @@ def local_error(memory, context, h):
     state, start = context.state, context.start
     strikes = memory.taking[0] > 0 or memory.taken[0] > 0
     share = WITHIN if strikes else SMOOTH_ERROR
+    before = context.clock[TIME] - context.clock[BEGUN]
+    # velocities that changed within a shorter step before it moved bodies by a part of that step only
+    part_of = (before / h) ** 2 if 0.0 < before < h else 1.0
     for a in range(state.s.shape[0]):
-        context.local[a] += h * h * (share * (state.sd[a] - start.sd[a]) + (memory.theta - 0.5) * state.sd[a])
+        context.local[a] += h * h * (share * (state.sd[a] - part_of * start.sd[a]) + (memory.theta - 0.5) * state.sd[a])
 
 
 @part
@@ -362,6 +432,8 @@ def finish_at(memory, context, same, h, _a, _b):
         for c in range(3):
             contact.impulse[k, c] = 0.0
             contact.force[k, c] = 0.0
+    fresh = context.clock[NEXT] >= context.clock[FIXED] * (1.0 - 1e-9)
+    memory.span[0] = h + (0.0 if fresh else memory.span[0])
     memory.taken[0] = memory.taking[0]
     for b in range(memory.taking[0]):
         if memory.problem.x[3 * b] > 0.0:
@@ -370,7 +442,8 @@ def finish_at(memory, context, same, h, _a, _b):
             contact.impulse[contact.row[b], c] = memory.problem.x[3 * b + c]
     for k in range(contact.impulse.shape[0]):
         for c in range(3):
-            contact.output[k, c] = contact.impulse[k, c] / h
+            memory.total[k, c] = contact.impulse[k, c] + (0.0 if fresh else memory.total[k, c])
+            contact.output[k, c] = memory.total[k, c] / memory.span[0]
     if memory.counts[LOGGED] + contact.gap.shape[0] > memory.log.shape[0]:
         context.counts[PAUSED] = 1
     return 0

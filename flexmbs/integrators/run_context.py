@@ -88,6 +88,7 @@ class ContactData(NamedTuple):
     e: np.ndarray  # (n,) restitution along the normal
     e_t: np.ndarray  # (n,) and along the tangents
     mu: np.ndarray  # (n,)
+    size: np.ndarray  # (n,) length (m) or angle beside which an overlap is small
     scale: np.ndarray  # (3,) weight of the unit mass (m/s²), largest inertia of a body, size of the model (m), at most 1
     gap: np.ndarray  # (n,)
     rate: np.ndarray  # (n, 3)

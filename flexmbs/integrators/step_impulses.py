@@ -21,17 +21,19 @@ HALVINGS = 25
 
 
 @part
-def foreseen(memory, contact, h):
-    """Contacts that take part in the step: g + ½ h γ_N ≤ 0. Returns their number (theory, section 42).
+def foreseen(memory, contact, h, whole):
+    """Contacts that take part in the step: those that strike, and others with g + ½ h γ_N ≤ 0 that are not fast. Returns their
+    number (theory, section 42).
 
-    One that carried an impulse takes part up to the gap that weight would close within the step, else round-off opens it and it
-    falls into an overlap.
+    One that carried an impulse takes part up to the gap that weight would close within a whole step, else round-off opens it and
+    it falls into an overlap.
     """
     m = 0
-    fall = 0.5 * h * h * contact.scale[0]
+    fall = 0.5 * whole * whole * contact.scale[0]
     for k in range(contact.gap.shape[0]):
         near = max(fall, ROUND_OFF) if contact.impulse[k, 0] > 0.0 else ROUND_OFF
         closes = contact.gap[k] + 0.5 * h * contact.rate[k, 0] <= near
+        closes = memory.strikes[k] == 1 or (closes and memory.fast[k] == 0)
         if closes and contact.outside[k] == 0.0 and contact.rigid[k] == 1:
             contact.row[m] = k
             memory.problem.mu[m] = contact.mu[k]

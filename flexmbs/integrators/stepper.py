@@ -118,7 +118,8 @@ def next_step(context):
     clock = context.clock
     if clock[FIXED] > 0.0:
         left = min(clock[STOP], context.due[0]) - clock[TIME]
-        return min(clock[FIXED], left) if left < clock[FIXED] * (1.0 - 1e-9) else clock[FIXED]
+        h = min(clock[FIXED], clock[NEXT])  # the rest of a step that a method has divided
+        return min(h, left) if left < h * (1.0 - 1e-9) else h
     left = min(next_corner(context), context.due[0]) - clock[TIME]
     h = min(clock[NEXT], clock[LONGEST])
     # equal steps up to the corner: no short last one, which would cost a factorization
@@ -177,7 +178,7 @@ def step(context):
     take(state, context.start)
     most = context.control[GROW]
     while True:
-        h = next_step(context)
+        whole = h = next_step(context)
         clock[TAKEN] = h
         clock[ERROR] = 0.0
         status = method(context, STEP, h)
@@ -202,7 +203,10 @@ def step(context):
             elif not passes(context, h):
                 if not fixed:
                     propose(clock, context.control, h, error, most)
-                return accept(context, h)
+                status = accept(context, h)
+                if fixed:
+                    clock[NEXT] = whole - h if h < whole * (1.0 - 1e-9) else clock[FIXED]
+                return status
             else:
                 # bodies passed through each other: half the step, by the same formula as for an error
                 error = 2.0 ** (1.0 / context.control[EXPONENT])  # half the step

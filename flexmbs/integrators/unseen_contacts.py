@@ -37,6 +37,7 @@ GAP_BEFORE, RATE_BEFORE, SPEED_BEFORE, GAP_NOW, RATE_NOW, SPEED_NOW, RECENT = ra
 FASTER = 1.25  # the velocity at a contact between two evaluations over that at them
 HALVINGS = 60
 CLOSED = 1e-9  # m or rad: a gap so much below zero was closed
+GRAZES = 1e-4  # of the size of a rigid contact: overlaps that steps without fast contacts leave
 NOTHING, REJECTS, REPORTS = range(3)  # what an unseen contact does to a step: context.counts[UNSEEN]
 SHORTEST = 1e-10  # s
 
@@ -48,9 +49,9 @@ def evaluate_contacts(context, point, t):
 
 
 @part
-def note_gaps(contact):
-    """Gaps, their rates and the speeds at the contacts of the last evaluation; those of the one before are kept."""
-    recent = contact.recent
+def note_gaps(recent, contact):
+    """recent (n, 6) ← gaps, their rates and the speeds at the contacts of the last evaluation; those of the one before are
+    kept."""
     for k in range(recent.shape[0]):
         for a in range(3):
             recent[k, GAP_BEFORE + a] = recent[k, GAP_NOW + a]
@@ -90,6 +91,7 @@ def may_dip(recent, k, length):
 def dips(context, k, low, high):
     """True where contact k was closed between the times ``low`` and ``high`` of the last step; ``at`` is workspace."""
     contact, records = context.contact, context.records
+    depth = max(CLOSED, GRAZES * contact.size[k]) if contact.rigid[k] == 1 else CLOSED
     for _ in range(HALVINGS):
         t = 0.5 * (low + high)
         if not low < t < high:
@@ -98,7 +100,7 @@ def dips(context, k, low, high):
             return False
         call(context.calls[NORMALIZE], records[COMMON], records[AT], records[AT], t, 0.0, 0.0)
         evaluate_contacts(context, AT, t)
-        if contact.gap[k] < -CLOSED and contact.outside[k] == 0.0:
+        if contact.gap[k] < -depth and contact.outside[k] == 0.0:
             return True
         if contact.rate[k, 0] > 0.0:
             high = t
@@ -122,7 +124,7 @@ def unseen(context, h):
     clock, contact = context.clock, context.contact
     begun, found = clock[TIME], -1
     evaluate_contacts(context, STATE, begun + h)
-    note_gaps(contact)
+    note_gaps(contact.recent, contact)
     for k in range(contact.recent.shape[0]):
         open_ = contact.recent[k, GAP_NOW] > 0.0 and not given_impulses(context, k)
         if found < 0 and open_ and may_dip(contact.recent, k, h):

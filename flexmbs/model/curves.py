@@ -89,6 +89,11 @@ def area(through: tuple[Vector, ...]) -> float:
     return float(np.sum(x[:, 0] * after[:, 1] - x[:, 1] * after[:, 0]))
 
 
+def half_width(through: tuple[Vector, ...]) -> float:
+    """Half of the longer side (m) of the rectangle around the points."""
+    return 0.5 * float(np.ptp(np.array(through)[:, :2], axis=0).max())
+
+
 def require_outline(key: str, through: tuple[Vector, ...]) -> None:
     """Raise NestedError unless a closed profile turns once: one that crosses itself, or is flat, has no outside."""
     numbers = curve_numbers(through, closed=True)

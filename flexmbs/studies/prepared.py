@@ -117,6 +117,7 @@ def _notes_of_run(run: Run, form: Formalism) -> list[str]:
         *run.compiled.callbacks.slow_notes(),
         *form.notes(run.compiled, run.workspace),
         *run.method.notes(run.memory),
+        *run.overlaps,
         *unseen_notes(run.context.contact, run.compiled.contacts),
     ]
 

@@ -52,6 +52,14 @@ def gaps_in_metres(compiled: Compiled) -> np.ndarray:
     return found
 
 
+def contact_sizes(compiled: Compiled, length: float) -> np.ndarray:
+    """(n,) lengths (m) or angles beside which overlaps of contacts are small: those of their shapes, at most the ``length`` of
+    the model, or 1 where the gap is no length."""
+    declared = compiled.model.contacts
+    named = [declared.get(name) or declared[name.rpartition(".")[0]] for name in compiled.contacts]
+    return np.minimum([contact.size for contact in named], np.where(gaps_in_metres(compiled), length, 1.0))
+
+
 def model_size(compiled: Compiled) -> float:
     """Largest distance (m) of a frame from its body's origin, on the ground from the centroid of its frames; if there is none the
     largest radius of gyration, or 1. It does not change if the model is moved or turned."""

@@ -12,7 +12,7 @@ from flexmbs.initial.dependent_motions import NEARLY_DEPENDENT, dependent_motion
 from flexmbs.initial.locked_friction import locked_friction
 from flexmbs.initial.undefined_rows import NEARLY_UNDEFINED, undefined_relations
 from flexmbs.integrators.contact_problem import NO_SOLUTION
-from flexmbs.integrators.event_driven import TOO_MANY
+from flexmbs.integrators.impacts import TOO_MANY
 from flexmbs.integrators.integrator import Integrator
 from flexmbs.integrators.run_context import (
     DONE,
@@ -124,6 +124,8 @@ def _contact(status: int, compiled: Compiled, method: Integrator, work: Work) ->
     if work.status[1] == TOO_MANY:
         cause = f"impacts of {contact}, or turns of its slip, follow each other without end"
         rebounds = compiled.system.contacts.e[int(work.status[0])] > 0.0
+        if method.step is not None:
+            return f"{cause} within a step; take smaller steps{', or lower the restitution' if rebounds else ''}"
         return f"{cause}; raise the integrator's settling, {'lower the restitution, ' if rebounds else ''}or take 'moreau-jean'"
     if work.status[1] == NO_SOLUTION:
         driven = bool(compiled.model.drives)

@@ -40,7 +40,7 @@ def contact_data(system: System, work: Work) -> ContactData:
     heavy = max(float(system.bodies.mass.max()), float(system.bodies.second.max()), 1e-300)
     return ContactData(
         rigid=(contacts.law_kernel < 0).astype(np.int64), poisson=contacts.poisson, e=contacts.e, e_t=contacts.et,
-        mu=contacts.mu, scale=np.array([float(np.linalg.norm(system.gravity)), heavy, 1.0]),
+        mu=contacts.mu, size=np.ones(n), scale=np.array([float(np.linalg.norm(system.gravity)), heavy, 1.0]),
         gap=z(n), rate=z((n, 3)), moving=z((n, 3)), outside=z(n),
         force=path.force, mode=path.mode, slip=path.slip, impulse=path.impulse, output=z((n, 3)), row=z(n, np.int64),
         rows=z((3 * n, ns)), recent=z((n, RECENT)), unseen=np.full(n, -1.0),

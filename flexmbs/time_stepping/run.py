@@ -73,10 +73,11 @@ from flexmbs.integrators.unseen_contacts import REJECTS, REPORTS, first_evaluati
 from flexmbs.results.drive_jumps import drive_jumps, restarts
 from flexmbs.system.compile import Compiled, frozen
 from flexmbs.system.records import LOADINGS, SETTLED, UNBOUNDED, Work, depends_on_reactions
-from flexmbs.system.sizes import extent, gaps_in_metres
+from flexmbs.system.sizes import contact_sizes, extent
 from flexmbs.system.trajectory import EventRecord, Impact
 from flexmbs.time_stepping.event import Event
 from flexmbs.time_stepping.event_location import event_records, located
+from flexmbs.time_stepping.initial_overlaps import check_loaded_overlaps, refuse_overlaps
 from flexmbs.time_stepping.outcome import INTERRUPTED
 from flexmbs.time_stepping.records import (
     ASIDE,
@@ -99,7 +100,6 @@ PAST = 1e-15  # of a second or of the time: how far behind it the next one begin
 PACE, CREPT = 1000, 2  # steps over which the pace of a run is taken, and how often it creeps until it is stopped
 CREEPING = 1e-3  # of the steps before: a step that stays below it
 PATIENCE = 600.0  # s that a run which creeps may still take
-OVERLAP = 1e-6  # m or rad, of rigid contacts, allowed at the start; of the size of models smaller than 1 m
 
 
 class Pace(NamedTuple):
@@ -130,6 +130,7 @@ class Run:
         self.found: list[EventRecord] = []
         self.ending: EventRecord | None = None
         self.impacts: list[Impact] = []
+        self.overlaps: list[str] = []  # notes on contacts that overlap at the start
         self.begun: InitialState | None = None
         self.pace: Pace | None = None
         self.deadline = math.inf  # of time.perf_counter(): a run that reaches it is interrupted
@@ -258,10 +259,11 @@ class Run:
         begin_sampling(self.compiled.system.samplers, self.sampled, state.z)
         self._settle(0.0)
         c.contact.scale[2] = min(1.0, extent(self.compiled, self.work.motion.x))
+        c.contact.size[:] = contact_sizes(self.compiled, float(c.contact.scale[2]))
         if len(start.contact):
             self._close_contacts(start.contact)
         else:
-            self._refuse_overlaps()
+            self._check_overlaps()
         self._restart(0.0)
         if c.counts[UNSEEN]:
             equations.evaluate_contacts(p[COMMON], p[STATE], p[STATE])
@@ -328,22 +330,22 @@ class Run:
         share = 2.0 - 2.0 * np.abs(jerk - before).max() / (SMOOTH_JERK * np.abs(jerk).max() + 1e-300)
         c.local[:] = min(max(share, 0.0), 1.0) * before if later.status >= 0 and np.isfinite(share) else 0.0
 
-    def _refuse_overlaps(self) -> None:
-        """Raise `InputError` for rigid contacts that overlap at the start."""
-        c = self.context
-        if not (self.method.contacts and len(c.contact.gap)):
+    def _check_overlaps(self) -> None:
+        """Raise `InputError` for contacts that overlap at the start without a load that explains it."""
+        c, p = self.context, self.packed
+        if not len(c.contact.gap):
             return
-        equations.evaluate_contacts(self.packed[COMMON], self.packed[STATE], self.packed[STATE])
-        overlaps = [
-            f"contacts.{name}: overlaps by {-g:.4g} (m or rad) at the start; move its bodies by q0, "
-            "or correct its normal, radius or bounds"
-            for name, g, rigid, length in zip(
-                self.compiled.contacts, c.contact.gap, c.contact.rigid, gaps_in_metres(self.compiled)
-            )
-            if g < -OVERLAP * (c.contact.scale[2] if length else 1.0) and rigid
-        ]
-        if overlaps:
-            raise InputError(*overlaps)
+
+        def evaluate(k: int) -> object:
+            here = p[(STATE, AT)[k]]
+            return equations.evaluate_contacts(p[COMMON], here, here)
+
+        if self.method.contacts:
+            evaluate(0)
+            refuse_overlaps(self.compiled, c.contact)
+        if not c.contact.rigid.all():
+            points = c.state, c.at
+            self.overlaps = check_loaded_overlaps(self.compiled, c.contact, points, float(c.clock[END]), evaluate)
 
     def stop(self) -> None:
         """End the run after the present step, from a signal's handler or another thread."""

@@ -22,6 +22,7 @@ from flexmbs.model.curves import (
     area,
     curve_at,
     curve_numbers,
+    half_width,
     farthest,
     is_beyond,
     nearest,
@@ -46,6 +47,7 @@ def roller(p, u, x, out):
     d = sub(y, c)
     g, open_end = dot(n, d) - p[0], 0.0
     if is_beyond(p, CURVE, at):
+        n = scale(-1.0, n) if dot(n, d) < 0.0 else n
         g, open_end = math.sqrt(dot(d, d)), 1.0
     touching(out, g, open_end, n, t, scale(-p[0], n))
 
@@ -113,6 +115,10 @@ class CamRoller(FrameContact, kind="cam-roller"):
         left = not (self.closed and area(self.points) > 0.0)
         return 1.0 if left != self.reverse else -1.0
 
+    @property
+    def size(self) -> float:
+        return min(self.radius or math.inf, half_width(self.points))
+
     def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
         return roller, (self.radius, self._side(), 0.0, 0.0, *curve_numbers(self.points, self.closed))
 
@@ -154,6 +160,10 @@ class CamFace(FrameContact, kind="cam-face"):
     def _has_an_outside(self) -> "CamFace":
         require_outline("points", self.points)
         return self
+
+    @property
+    def size(self) -> float:
+        return half_width(self.points)
 
     def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
         return flat_face, (*self.normal, 0.0, *curve_numbers(self.points, closed=True))

@@ -5,6 +5,7 @@ its declaration.
 """
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -16,7 +17,7 @@ from flexmbs.law_kernel import LawKernel, LawPart, Row
 from flexmbs.model.constraint_class import ConstraintClass
 from flexmbs.model.contact_laws import OptionalContactLaw
 from flexmbs.model.couplings import Term, coordinate_of
-from flexmbs.model.fields import Index, Nonnegative, number
+from flexmbs.model.fields import Index, Nonnegative, Switch, number
 from flexmbs.model.frames import FrameLike, JointLike
 from flexmbs.model.item import CoordinateUse, Item
 
@@ -53,11 +54,14 @@ class Contact(Item, section="contacts"):
         γ⁺ = −e_N γ⁻, or impulse of expansion e_N times that of compression.
     law : contact law or None
         A force law (`HuntCrossley`, with a restitution of its own) instead of the constraint, for every integrator.
+    preloaded : bool
+        Whether a contact with a ``law`` may overlap at the start by more than static loads explain.
     """
 
     restitution: Coefficient = 0.0
     restitution_law: Annotated[str, BeforeValidator(_restitution_law)] = "newton"
     law: OptionalContactLaw = None
+    preloaded: Switch = False
 
     undefined: ClassVar[str] = "its gap is no number; check its geometry"  # why a gap may have no value
 
@@ -65,6 +69,11 @@ class Contact(Item, section="contacts"):
     def rigid(self) -> bool:
         """True if the contact is a constraint, not a force law."""
         return self.law is None
+
+    @property
+    def size(self) -> float:
+        """Length (m) or angle of its shapes, beside which an overlap is small; infinite if they have none."""
+        return math.inf
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -79,6 +88,8 @@ class Contact(Item, section="contacts"):
     def _one_restitution(self) -> "Contact":
         if self.law is not None and self.restitution:
             raise NestedError([Problem(("restitution",), "applies to rigid contacts; give it to the law instead")])
+        if self.law is None and self.preloaded:
+            raise NestedError([Problem(("preloaded",), "applies to contacts with a law; a rigid contact cannot overlap")])
         return self
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:

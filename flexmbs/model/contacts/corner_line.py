@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from pydantic import model_validator
 
-from flexmbs.algebra.vectors import dot, load3
+from flexmbs.algebra.vectors import add, dot, load3, scale, sub
 from flexmbs.declaration import NestedError, Problem
 from flexmbs.law_kernel import LawKernel, law_kernel
 from flexmbs.model.contacts.contact import FrameContact, touching
@@ -19,10 +19,14 @@ def over_edge(p, u, x, out):
     """g = n · r where t · r is between the ends of the edge, else the distance from its end; p = (n, t, ends)"""
     n, t, r = load3(p, 0), load3(p, 3), load3(x, 0)
     g, along = dot(n, r), dot(t, r)
-    over = max(p[6] - along, along - p[7])
-    if over > 0.0:
-        g = math.sqrt(g * g + over * over)
-    touching(out, g, 1.0 if over > 0.0 else 0.0, n, t, (0.0, 0.0, 0.0))
+    beyond = min(along - p[6], 0.0) + max(along - p[7], 0.0)
+    outside = 0.0
+    if beyond != 0.0:
+        distance = math.sqrt(g * g + beyond * beyond)
+        c, s = g / distance, beyond / distance
+        g, outside = distance, 1.0
+        n, t = add(scale(c, n), scale(s, t)), sub(scale(c, t), scale(s, n))
+    touching(out, g, outside, n, t, (0.0, 0.0, 0.0))
 
 
 class CornerLine(FrameContact, kind="corner-line"):
@@ -64,6 +68,10 @@ class CornerLine(FrameContact, kind="corner-line"):
         if abs(cosine) > SQUARE:
             raise NestedError([Problem(("direction",), f"must be perpendicular to the normal, but their cosine is {cosine:g}")])
         return self
+
+    @property
+    def size(self) -> float:
+        return self.length or math.inf
 
     def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
         ends = (-math.inf, math.inf) if self.length is None else (0.0, self.length)

@@ -19,7 +19,18 @@ from pydantic import model_validator
 from flexmbs.algebra.vectors import add, dot, load3, load9, mul, scale, sub
 from flexmbs.law_kernel import LawKernel, LawPart, law_kernel
 from flexmbs.model.contacts.contact import FrameContact, touching
-from flexmbs.model.curves import KNOTS, SAMPLES, PlanePoints, area, curve_at, curve_numbers, is_beyond, nearest, require_outline
+from flexmbs.model.curves import (
+    KNOTS,
+    SAMPLES,
+    PlanePoints,
+    area,
+    curve_at,
+    curve_numbers,
+    half_width,
+    is_beyond,
+    nearest,
+    require_outline,
+)  # fmt: skip
 from flexmbs.model.fields import Switch, Vector
 
 SIDE_1, SIDE_2, AT_2, AT_SAMPLES_1, N_1, AT_SAMPLES_2, N_2, CURVE_1 = range(8)  # places in the parameters
@@ -213,6 +224,10 @@ class CurveContact(FrameContact, kind="curve-contact"):
             if getattr(self, f"closed_{key}"):
                 require_outline(f"points_{key}", getattr(self, f"points_{key}"))
         return self
+
+    @property
+    def size(self) -> float:
+        return min(half_width(self.points_parent), half_width(self.points_child))
 
     def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
         one, other = curve_numbers(self.points_parent, self.closed_parent), curve_numbers(self.points_child, self.closed_child)

@@ -47,6 +47,10 @@ class JointLimit(CoordinateContact, kind="joint-limit"):
         given = {"lower": (1.0, self.lower), "upper": (-1.0, self.upper)}
         return {key: (sign, bound) for key, (sign, bound) in given.items() if bound is not None}
 
+    @property
+    def size(self) -> float:
+        return math.inf if self.lower is None or self.upper is None else float(self.upper - self.lower)
+
     @model_validator(mode="after")
     def _ordered(self) -> "JointLimit":
         if self.lower is None and self.upper is None:

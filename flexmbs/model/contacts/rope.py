@@ -55,5 +55,9 @@ class Rope(FrameContact, kind="rope"):
                 raise NestedError([Problem((key,), "does not apply to a rope, which has no contact plane; omit it")])
         return self
 
+    @property
+    def size(self) -> float:
+        return self.length
+
     def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
         return taut, (self.length,)

@@ -1,5 +1,6 @@
 """Sphere or point over a plane."""
 
+import math
 from typing import ClassVar
 
 from flexmbs.algebra.vectors import dot, load3, scale
@@ -44,6 +45,10 @@ class SpherePlane(FrameContact, kind="sphere-plane"):
 
     normal: Axis = "z"
     radius: Nonnegative = 0.0
+
+    @property
+    def size(self) -> float:
+        return self.radius or math.inf
 
     def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
         return over_plane, (*self.normal, *normal_directions(self.normal)[0], self.radius)

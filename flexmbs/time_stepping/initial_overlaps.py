@@ -1,0 +1,72 @@
+"""Overlaps of contacts at the start of a run: refused for all laws where no static load explains them.
+
+A rigid contact must not overlap. The force of a contact with a law is in balance where the acceleration a_N of its gap is zero; else
+it throws its bodies apart at about
+
+    v² = a_N δ,
+
+the work of an acceleration that falls to zero over the overlap δ. That is refused if v is neither small beside the speed at the
+contact, nor lifts a body or moves it in the run by a small part of the contact's size. Theory: docs/theory.md, section 41.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from flexmbs.errors import InputError
+from flexmbs.initial.assembly import displaced
+from flexmbs.integrators.run_context import ContactData, Point
+from flexmbs.system.compile import Compiled
+from flexmbs.system.sizes import gaps_in_metres
+
+OVERLAP = 1e-6  # m or rad, of rigid contacts; of the size of models smaller than 1 m
+SMALL = 0.01  # of the speed at the contact, of its size: what an overlap may cause
+LATER = 1e-7  # s, of the difference that gives accelerations of gaps
+
+
+def refuse_overlaps(compiled: Compiled, contact: ContactData) -> None:
+    """Raise `InputError` for rigid contacts that overlap; gaps are up to date."""
+    overlaps = [
+        f"contacts.{name}: overlaps by {-g:.4g} (m or rad) at the start; move its bodies by q0, "
+        "or correct its normal, radius or bounds"
+        for name, g, rigid, length in zip(compiled.contacts, contact.gap, contact.rigid, gaps_in_metres(compiled))
+        if g < -OVERLAP * (contact.scale[2] if length else 1.0) and rigid
+    ]
+    if overlaps:
+        raise InputError(*overlaps)
+
+
+def check_loaded_overlaps(
+    compiled: Compiled, contact: ContactData, points: tuple[Point, Point], end: float, evaluate: Callable[[int], object]
+) -> list[str]:
+    """A note for each preloaded contact with a law that overlaps; raises `InputError` where others throw their bodies apart.
+
+    ``points``: the state and workspace; ``evaluate(k)``: gaps and velocities of point k. ``end``: of the run (s).
+    """
+    evaluate(0)
+    overlaps = np.where((contact.rigid == 0) & (contact.outside == 0.0), np.maximum(-contact.gap, 0.0), 0.0)
+    if not overlaps.any():
+        return []
+    state, later = points
+    rate = contact.rate.copy()
+    later.y[:] = state.y
+    displaced(compiled.system, state.q, LATER * state.s, later.q)
+    later.s[:] = state.s + LATER * state.sd
+    evaluate(1)
+    accelerations = np.maximum(contact.rate[:, 0] - rate[:, 0], 0.0) / LATER
+    evaluate(0)
+    thrown = np.sqrt(accelerations * overlaps)
+    small = np.maximum(SMALL * np.linalg.norm(rate, axis=1), SMALL * contact.size / end)
+    small = np.maximum(small, np.sqrt(2.0 * contact.scale[0] * SMALL * contact.size))
+    notes, refused = [], []
+    for k in np.flatnonzero(thrown > small):
+        name = compiled.contacts[k]
+        declared = compiled.model.contacts.get(name) or compiled.model.contacts[name.rpartition(".")[0]]
+        text = f"contacts.{name}: overlaps by {overlaps[k]:.4g} (m or rad) at the start, which throws its bodies apart at {thrown[k]:.3g}"
+        if declared.preloaded:
+            notes.append(f"{text}, as declared by preloaded")
+        else:
+            refused.append(f"{text}; move its bodies by q0, start from statics, or set preloaded=True")
+    if refused:
+        raise InputError(*refused)
+    return notes
