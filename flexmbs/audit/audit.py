@@ -9,7 +9,7 @@ from flexmbs.audit.coupling_rates import contact_rates, coupling_rates
 from flexmbs.audit.event_steps import event_steps
 from flexmbs.audit.forcing import forcing
 from flexmbs.audit.functions import functions_that_change
-from flexmbs.audit.impacts import contact_duration, impact_order
+from flexmbs.audit.impacts import contact_duration, impact_order, several_at_once
 from flexmbs.audit.reduction import reduction
 from flexmbs.audit.samples import instants_of_samples
 from flexmbs.audit.second_opinion import sampled, second_opinion
@@ -27,7 +27,7 @@ from flexmbs.time_stepping.run import Run
 def audited(solution: SolutionData, run: Run) -> tuple[Check, ...]:
     """The checks of a solution with at least one output."""
     found = [*step_error(solution, run), *work_within_steps(solution, run), *forcing(solution)]
-    found += [*contact_duration(solution), *impact_order(solution), *event_steps(solution, run)]
+    found += [*contact_duration(solution), *impact_order(solution), *several_at_once(run), *event_steps(solution, run)]
     found += [
         Check(f"Data of {name}", WARN, f"fail a check: {data.failed[0]}", "correct the body")
         for name in flexible_bodies(solution)

@@ -16,6 +16,7 @@ from flexmbs.model.frames import frame_ref
 from flexmbs.results.bodies import mass_of
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import PASS, WARN, Check, graded
+from flexmbs.time_stepping.run import Run
 
 STEPS = (8.0, 3.0)  # in the duration of an impact: fewer than the first give a warning, fewer than the second a failure
 CLOSE = 1.5  # steps between impacts
@@ -62,6 +63,20 @@ def impact_order(solution: SolutionData) -> list[Check]:
     more = f" and {len(close) - 1} other pairs" if len(close) > 1 else ""
     text = f"{one.contact} and {other.contact} strike within a step at t = {other.t:.4g} s{more}: their order is not resolved"
     return [Check("Order of impacts", WARN, text, "compare with half the step, or use 'event-driven'")]
+
+
+def several_at_once(run: Run) -> list[Check]:
+    """Impacts of several contacts at once whose velocities depend on the law for them: a warning unless the law was chosen."""
+    found = run.method.undecided(run.memory)
+    if found is None:
+        return []
+    text = (
+        f"{found.count} of several contacts at once, the first at t = {found.t:.4g} s; velocities depend on the law for these: "
+        f"'{found.law}' was taken, the other one differs by up to {100.0 * found.difference:.2g} % of the speed of approach"
+    )
+    if found.chosen:
+        return [Check("Impacts at once", PASS, text)]
+    return [Check("Impacts at once", WARN, text, "choose the integrator's multiple_impacts, or model the contacts by force laws")]
 
 
 def impact_duration(stiffness: float, exponent: float, mass: float, speed: float) -> float:

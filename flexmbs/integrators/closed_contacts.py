@@ -19,7 +19,7 @@ from flexmbs._jit.address import call
 from flexmbs.algebra.small import largest
 from flexmbs.integrators.contact_calls import FORCES, IMPACT, Problem, make_problem, solve, solver_of
 from flexmbs.integrators.contact_problem import NO_SOLUTION
-from flexmbs.integrators.impacts import REDUCED
+from flexmbs.integrators.impacts import FRICTIONLESS, REDUCED, rough
 from flexmbs.integrators.run_context import (
     AT,
     COMMON,
@@ -40,6 +40,7 @@ EXACT = 1e-13  # of the forces
 SWEEPS = 10_000
 HALVINGS = 40
 GAINED = 1e-12  # of the energy that is round-off
+PRESSED = 1e-9  # of the velocities: approach of a contact without force, at the limit of none
 
 
 class Closed(NamedTuple):
@@ -54,13 +55,16 @@ class Closed(NamedTuple):
     kept: np.ndarray  # another one, and its rates
     kept_rate: np.ndarray
     before: np.ndarray  # (n, 3) velocities
+    presses: np.ndarray  # (n,) int64 1: no force exists, an impact without collision
     solver: np.ndarray  # (1,) int64 its address
 
 
-def make_closed(n: int, ns: int, nc: int, ny: int) -> Closed:
-    """Zeroed workspace."""
-    z, problem = np.zeros, make_problem(n)
-    return Closed(z((3 * n, ns)), z((3 * n, nc)), z(nc), problem, z(ny), z(ny), z(ny), z(ny), z((n, 3)), solver_of(problem))
+def make_closed(n: int, ns: int, nc: int, ny: int, multiple: str | None = None) -> Closed:
+    """Zeroed workspace; ``multiple``: the law for several impacts at once."""
+    z, problem = np.zeros, make_problem(n, multiple)
+    return Closed(
+        z((3 * n, ns)), z((3 * n, nc)), z(nc), problem, z(ny), z(ny), z(ny), z(ny), z((n, 3)), z(n, np.int64), solver_of(problem)
+    )
 
 
 @part
@@ -194,9 +198,14 @@ def held_forces(context, closed, t, m, mode, slip):
 def impulses_of_impact(context, closed, m, settling, share):
     """Impulses ``closed.problem.x`` of an impact with restitution times ``share``; D and ``closed.before`` are up to date.
 
-    c = U⁻ + e U⁻ of contacts that strike by Newton's law, Poisson's expansion e_N p_CN (theory, section 42). Returns a status.
+    c = U⁻ + e U⁻ of contacts that strike by Newton's law, Poisson's expansion e_N p_CN (theory, section 42). A contact that
+    presses is given an approach of no size, whose impulse has one: that of an impact without collision. Returns a status.
     """
-    contact = context.contact
+    contact, problem = context.contact, closed.problem
+    speed = 0.0
+    for b in range(m):
+        for c in range(3):
+            speed = max(speed, abs(closed.before[b, c]))
     fast = False
     largest = 0.0
     for b in range(m):
@@ -211,13 +220,15 @@ def impulses_of_impact(context, closed, m, settling, share):
         closed.problem.mu[b] = contact.mu[k]
         closed.problem.least[b] = 1e-13 * largest
         closed.problem.expansion[b] = share * contact.e[k] if poisson and fast else 0.0
+        # in a sequence of collisions contacts at rest strike too
+        problem.e[b] = 0.0 if poisson else share * contact.e[k]
+        problem.e_t[b] = share * contact.e_t[k]
         for c in range(3):
-            closed.problem.c[3 * b + c] = closed.before[b, c]
-        if strikes and not poisson:
-            closed.problem.c[3 * b] += share * contact.e[k] * closed.before[b, 0]
-        if strikes:
-            for c in range(1, 3):
-                closed.problem.c[3 * b + c] += share * contact.e_t[k] * closed.before[b, c]
+            e = problem.e[b] if c == 0 else problem.e_t[b]
+            problem.before[3 * b + c] = problem.free[3 * b + c] = closed.before[b, c]
+            problem.c[3 * b + c] = closed.before[b, c] + (e * closed.before[b, c] if strikes else 0.0)
+        if closed.presses[k] == 1:
+            problem.c[3 * b] = problem.free[3 * b] = min(problem.c[3 * b], -PRESSED * speed)
     used, worst = solve(closed.solver[0], closed.problem, IMPACT, m, EXACT, SWEEPS)
     if used in (NO_SOLUTION, SWEEPS):
         context.exchange.status[0] = contact.row[worst]
@@ -232,12 +243,11 @@ def gain_of_impact(closed, m):
     total = 0.0
     size = 0.0
     for i in range(3 * m):
-        each = 2.0 * closed.before[i // 3, i % 3]
+        before, change = 2.0 * closed.before[i // 3, i % 3], 0.0
         for j in range(3 * m):
-            each += closed.problem.D[i, j] * closed.problem.x[j]
-        each *= 0.5 * closed.problem.x[i]
-        total += each
-        size += abs(each)
+            change += closed.problem.D[i, j] * closed.problem.x[j]
+        total += 0.5 * closed.problem.x[i] * (before + change)
+        size += 0.5 * abs(closed.problem.x[i]) * (abs(before) + abs(change))
     return total, size
 
 
@@ -261,6 +271,7 @@ def solve_impact(context, closed, counts, t, m, settling):
     if gain <= GAINED * size:
         return DONE
     counts[REDUCED] += 1
+    counts[FRICTIONLESS] += 0 if rough(contact, m) else 1
     low = 0.0
     high = 1.0
     for _ in range(HALVINGS):

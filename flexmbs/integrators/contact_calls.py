@@ -8,10 +8,12 @@ import numpy as np
 
 from flexmbs._jit import part
 from flexmbs._jit.address import address_of, call, entry
-from flexmbs.integrators.contact_problem import Limits, closed_forces, impact
+from flexmbs.integrators.contact_problem import Limits, closed_forces
+from flexmbs.integrators.impacts import SEQUENTIAL
 from flexmbs.integrators.redundant_contacts import Workspace, connected, make_workspace
+from flexmbs.integrators.sequential_impacts import difference, solve_impact_law
 
-IMPACT, FORCES = range(2)  # Problem.kind
+IMPACT, FORCES, DIFFERENCE = range(3)  # Problem.kind
 
 
 class Problem(NamedTuple):
@@ -20,30 +22,43 @@ class Problem(NamedTuple):
     D: np.ndarray  # (3n, 3n) Delassus operator
     c: np.ndarray  # (3n,) velocities or accelerations without impulses or forces
     x: np.ndarray  # (3n,) impulses or forces, from the last ones
+    before: np.ndarray  # (3n,) velocities before the impact
+    free: np.ndarray  # (3n,) and without impulses: with those of the other forces in the step
+    e: np.ndarray  # (n,) coefficients of restitution of Newton's law
+    e_t: np.ndarray  # (n,)
     expansion: np.ndarray  # (n,) Poisson's e
     mu: np.ndarray  # (n,)
     least: np.ndarray  # (n,) normal compliance at or below which a contact cannot yield
     slides: np.ndarray  # (n,) int64
     slip: np.ndarray  # (n, 2)
-    kind: np.ndarray  # (1,) int64 IMPACT or FORCES
+    kind: np.ndarray  # (1,) int64 IMPACT, FORCES or DIFFERENCE
+    sequential: np.ndarray  # (1,) int64 1: impacts of several contacts are a sequence of collisions
+    kept: np.ndarray  # (3n,)
+    spread: np.ndarray  # (1,) difference (m/s) between the laws for several impacts at once
     result: np.ndarray  # (2,) int64 sweeps used or `NO_SOLUTION`, the worst contact
     workspace: Workspace
 
 
-def make_problem(n: int) -> Problem:
-    """Zeroed workspace."""
+def make_problem(n: int, multiple: str | None = None) -> Problem:
+    """Zeroed workspace; ``multiple``: the law for several impacts at once."""
     z = np.zeros
+    sequential = np.array([int(multiple == SEQUENTIAL)], np.int64)
     return Problem(
-        z((3 * n, 3 * n)), z(3 * n), z(3 * n), z(n), z(n), z(n), z(n, np.int64), z((n, 2)), z(1, np.int64), z(2, np.int64),
-        make_workspace(n),
+        z((3 * n, 3 * n)), z(3 * n), z(3 * n), z(3 * n), z(3 * n), z(n), z(n), z(n), z(n), z(n), z(n, np.int64), z((n, 2)),
+        z(1, np.int64), sequential, z(3 * n), z(1), z(2, np.int64), make_workspace(n),
     )  # fmt: skip
 
 
 @entry
 def solved_at(problem, first, second, m, tolerance, sweeps):
-    """`impact` or `closed_forces` of the first m contacts."""
-    n, limits = int(m), Limits(tolerance, int(sweeps))
-    used, worst = impact(n, problem, limits) if problem.kind[0] == IMPACT else closed_forces(n, problem, limits)
+    """Impulses or forces of the first m contacts, or the `difference` of two laws of impact."""
+    n, limits, kind = int(m), Limits(tolerance, int(sweeps)), problem.kind[0]
+    if kind == IMPACT:
+        used, worst = solve_impact_law(n, problem, limits)
+    elif kind == DIFFERENCE:
+        used, worst = difference(n, problem, limits)
+    else:
+        used, worst = closed_forces(n, problem, limits)
     problem.result[0] = used
     problem.result[1] = worst
     return 0

@@ -25,14 +25,32 @@ from flexmbs.errors import InputError
 from flexmbs.integrators import dormand_prince as dp
 from flexmbs.integrators.between import part_of_step
 from flexmbs.integrators.closed_contacts import (
+    EXACT,
+    SWEEPS,
     Closed,
     held_forces,
     make_closed,
     no_forces,
     solve_impact,
 )  # fmt: skip
+from flexmbs.integrators.contact_calls import DIFFERENCE, solve
 from flexmbs.integrators.contact_events import UNDEFINED, first_event, state_in_step
-from flexmbs.integrators.impacts import LOG_WIDTH, LOGGED, MOST_LOGGED, TOO_MANY, ImpactRow, log_impact, reduction_notes, taken_impacts
+from flexmbs.integrators.contact_problem import NO_SOLUTION
+from flexmbs.integrators.impacts import (
+    COUNTS,
+    LOG_WIDTH,
+    LOGGED,
+    MOST_LOGGED,
+    TOO_MANY,
+    ImpactRow,
+    Undecided,
+    check_multiple,
+    log_impact,
+    note_undecided,
+    reduction_notes,
+    taken_impacts,
+    undecided_impacts,
+)  # fmt: skip
 from flexmbs.integrators.integrator import Control, Facts, Integrator, MethodCalls, check_tolerance, is_number
 from flexmbs.integrators.run_context import (
     AT,
@@ -66,7 +84,9 @@ from flexmbs.integrators.unseen_contacts import evaluate_contacts
 TOUCHING = 1e-9  # of the size of the model, at most 1 m: a gap (m or rad) that is closed
 SLIPPING = 1e-7  # m/s, above which a contact slips
 CROWD, CROWDED = 500, 1e-5  # impacts within so short a time (s, relative beyond 1 s) go on for ever
-DIFFERENCE = 1e-6  # s
+LATER = 1e-6  # s
+JAMMED = 1e-9  # s, beside the time: a step without forces that is not shortened
+REJECTED_ERROR = 1e4  # over the tolerance, in place of an error: a fifth of the step
 
 
 @dataclass(frozen=True)
@@ -75,6 +95,8 @@ class EventDriven(Integrator):
 
     settling: speed of approach (m/s or rad/s) below which a contact closes without rebound: so infinitely many impacts in a
     finite time are passed; of a bouncing ball it neglects a time of 2 settling/(g (1 − e)).
+    multiple_impacts: law where several contacts act at once, 'simultaneous' (one problem with all of them) or 'sequential' (one
+    after the other, the fastest first); None: simultaneous, and the audit warns where the other law gives other velocities.
     Raises `InputError` for options outside of their ranges.
     Source: docs/theory.md, section 43; Pfeiffer and Glocker, Multibody Dynamics with Unilateral Contacts (1996).
 
@@ -93,6 +115,7 @@ class EventDriven(Integrator):
     rtol: float = 1e-9
     atol: float = 1e-11
     settling: float = 1e-6
+    multiple_impacts: str | None = None
 
     step: None = field(default=None, init=False)
     name: ClassVar[str] = "event-driven"
@@ -110,13 +133,15 @@ class EventDriven(Integrator):
         check_tolerance("atol", self.atol)
         if not (is_number(self.settling) and self.settling > 0.0):
             raise InputError(f"integrator.settling: {self.settling!r} is not positive; give a speed (m/s or rad/s)")
+        check_multiple(self.multiple_impacts)
 
     def memory(self, facts: Facts) -> "Memory":
         n, ny, z = facts.contacts, facts.nq + facts.ns + facts.nz + 3, np.zeros
         return Memory(
             dp.A, dp.C, dp.ERROR_WEIGHTS, dp.DENSE, np.array([self.rtol, self.atol, self.settling]), z((dp.STAGES, ny)),
             z(n, np.int64), z((n, 2)), z(n, np.int64), z(n, np.int64), z(n), z(n), z(n), z(n), z(CROWD), z(1, np.int64),
-            z(1), make_closed(n, facts.ns, facts.nc, ny), z((MOST_LOGGED, LOG_WIDTH)), z(3, np.int64),
+            z(1), make_closed(n, facts.ns, facts.nc, ny, self.multiple_impacts), z((MOST_LOGGED, LOG_WIDTH)),
+            z(COUNTS, np.int64), z(2),
         )  # fmt: skip
 
     def begin(self, memory: "Memory", context: RunContext) -> None:
@@ -130,6 +155,9 @@ class EventDriven(Integrator):
 
     def impacts(self, memory: "Memory") -> list[ImpactRow]:
         return taken_impacts(memory.log, memory.counts)
+
+    def undecided(self, memory: "Memory") -> Undecided | None:
+        return undecided_impacts(memory.counts, memory.undecided, self.multiple_impacts)
 
     def notes(self, memory: "Memory") -> list[str]:
         return reduction_notes(memory.counts, "impacts")
@@ -158,6 +186,7 @@ class Memory(NamedTuple):
     closed: Closed
     log: np.ndarray
     counts: np.ndarray
+    undecided: np.ndarray  # (2,) of `note_undecided`
 
 
 @part
@@ -190,6 +219,36 @@ def derivative_with_forces(memory, context, t, mode, slip):
     return DONE
 
 
+@part
+def jams(context, status):
+    """True where no forces keep a contact closed."""
+    return status == UNSOLVED and context.exchange.status[1] == NO_SOLUTION
+
+
+@part
+def shorter_or_impact(memory, context, h):
+    """A step in which no forces exist is rejected for a shorter one; the shortest ends at its start, where the contact strikes
+    without collision (theory, section 43). Returns a status.
+    """
+    clock, state = context.clock, context.state
+    if h > JAMMED * (1.0 + clock[TIME]):
+        clock[ERROR] = REJECTED_ERROR
+        return DONE
+    copy(context.start.y, state.y)
+    copy(context.start.yd, state.yd)
+    for k in range(memory.struck.shape[0]):
+        memory.struck[k] = memory.turned[k] = 0
+    k = context.exchange.status[0]
+    memory.struck[k] = memory.closed.presses[k] = 1
+    for j in range(memory.k.shape[0]):
+        for i in range(memory.k.shape[1]):
+            memory.k[j, i] = 0.0
+    for a in range(context.local.shape[0]):
+        context.local[a] = 0.0
+    memory.whole[0] = h
+    return DONE
+
+
 @entry
 def step_at(memory, context, same, h, _a, _b):
     """A step to its end or to the first event in it (theory, sections 43 and 45)."""
@@ -202,6 +261,8 @@ def step_at(memory, context, same, h, _a, _b):
     for j in range(dp.STAGES):
         dp.stage(memory.tableau, j, h, start.y, memory.k, state.y)
         status = derivative_with_forces(memory, context, t + memory.nodes[j] * h, memory.mode, memory.slip)
+        if jams(context, status):
+            return shorter_or_impact(memory, context, h)
         if status != DONE:
             return status
         copy(state.yd, memory.k[j])
@@ -259,7 +320,63 @@ def crowded(memory, context, k, t):
 
 
 @part
+def pressed_contact(memory, m, contact):
+    """Number among the m contacts of an impact of that which presses, −1 where none does; it presses no more."""
+    found = -1
+    for b in range(m):
+        found = b if memory.closed.presses[contact.row[b]] == 1 else found
+        memory.closed.presses[contact.row[b]] = 0
+    return found
+
+
+@part
+def without_collision(closed, m, settling):
+    """True where none of the m contacts of an impact approaches."""
+    approaches = False
+    for b in range(m):
+        approaches = approaches or closed.before[b, 0] < -settling
+    return not approaches
+
+
+@part
+def jolts(closed, b, after, settling):
+    """True where the impact changes a velocity of contact b, which is ``after`` then."""
+    change = 0.0
+    for c in range(3):
+        change = max(change, abs(after[c] - closed.before[b, c]))
+    return change > settling
+
+
+@part
+def compare_laws(memory, context, t, m):
+    """Note an impact of several contacts at once whose velocities depend on the law for these."""
+    closed = memory.closed
+    speed = 0.0
+    for b in range(m):
+        speed = max(speed, -closed.before[b, 0])
+    solve(closed.solver[0], closed.problem, DIFFERENCE, m, EXACT, SWEEPS)
+    note_undecided(memory.counts, memory.undecided, t, closed.problem.spread[0], speed)
+
+
+@part
 def collide(memory, context, t):
+    """Impact of the contacts that struck; where no forces keep a contact closed after it, another one without collision.
+    Returns a status.
+    """
+    status = strike(memory, context, t)
+    for _ in range(memory.mode.shape[0] + 1):
+        if status != DONE:
+            return status
+        status = shortened(memory, context, t)  # with the forces of the contacts that stay closed
+        if not jams(context, status):
+            return status
+        memory.closed.presses[context.exchange.status[0]] = 1
+        status = strike(memory, context, t)
+    return status
+
+
+@part
+def strike(memory, context, t):
     """Impact of the contacts that struck with all that are closed: s ← s + Y p; they part, or stay closed. Returns a status."""
     state, contact, closed = context.state, context.contact, memory.closed
     settling = memory.control[2]
@@ -272,9 +389,14 @@ def collide(memory, context, t):
     if m == 0:
         return DONE
     status = solve_impact(context, closed, memory.counts, t, m, settling)
+    pressed = pressed_contact(memory, m, contact)
     if status != DONE:
         return status
+    if pressed >= 0 and not closed.problem.x[3 * pressed] > 0.0:
+        context.exchange.status[0], context.exchange.status[1] = contact.row[pressed], NO_SOLUTION
+        return UNSOLVED
     hard = False
+    without = without_collision(closed, m, settling)
     for b in range(m):
         k = contact.row[b]
         lost = 0.0
@@ -287,7 +409,8 @@ def collide(memory, context, t):
             state.w[DRIVES] -= closed.problem.x[3 * b + c] * contact.moving[k, c]
             u = (after, u[1], u[2]) if c == 0 else (u[0], after, u[2]) if c == 1 else (u[0], u[1], after)
         state.w[LOSS] += lost
-        if closed.before[b, 0] < -settling and closed.problem.x[3 * b] > 0.0:
+        strikes = closed.before[b, 0] < -settling or (without and jolts(closed, b, u, settling))
+        if strikes and closed.problem.x[3 * b] > 0.0:
             hard = True
             log_impact(
                 memory.log,
@@ -299,6 +422,8 @@ def collide(memory, context, t):
             )
             note_event(memory, t)
         set_mode(contact, k, u[0] > 0.5 * settling, u[1], u[2])
+    if hard and m > 1:
+        compare_laws(memory, context, t, m)
     for j in range(3 * m):
         for i in range(state.s.shape[0]):
             state.s[i] += closed.Y[j, i] * closed.problem.x[j]
@@ -310,7 +435,7 @@ def collide(memory, context, t):
         note_event(memory, t)
     if crowded(memory, context, contact.row[0], t):
         return UNSOLVED
-    return shortened(memory, context, t)  # with the forces of the contacts that stay closed
+    return DONE
 
 
 @part
@@ -324,13 +449,14 @@ def shortened(memory, context, t):
     for k in range(contact.mode.shape[0]):
         memory.first[k] = contact.rate[k, 0]
     for i in range(state.y.shape[0]):
-        at.y[i] = state.y[i] + DIFFERENCE * state.yd[i]
-    evaluate_contacts(context, AT, t + DIFFERENCE)
+        at.y[i] = state.y[i] + LATER * state.yd[i]
+    evaluate_contacts(context, AT, t + LATER)
     for k in range(contact.mode.shape[0]):
         if contact.rigid[k] == 1 and contact.mode[k] == OPEN:
             u = memory.first[k]
-            fall = (contact.rate[k, 0] - u) / DIFFERENCE
-            if fall < 0.0 < u and contact.gap[k] <= TOUCHING * contact.scale[2] + DIFFERENCE * (abs(u) + contact.scale[2]):
+            fall = (contact.rate[k, 0] - u) / LATER
+            near = TOUCHING * contact.scale[2] + LATER * (abs(u) + contact.scale[2])
+            if fall < 0.0 < u and contact.gap[k] <= near:
                 # 2 u/fall is the time of the flight
                 context.clock[NEXT] = min(context.clock[NEXT], -2.2 * u / fall)
     return DONE

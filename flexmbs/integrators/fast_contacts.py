@@ -1,17 +1,19 @@
 """Fast contacts of Moreau and Jean's time stepping: contacts that close within a step over which their normal turns.
 
-The rows of a contact are those of the end of the step. Where bodies move far in it beside the size of the contact, these are the
-rows of another place: a ball that has passed another one separates from it. A contact that is open at the start of a step h is
-fast if it can close, g ≤ 5/4 h |γ|, and along the prediction q₀ ⊕ h s₀
+The rows of a contact are those of the end of the step. Where bodies move far in it beside the size of the contact, these are
+the rows of another place: a ball that has passed another one separates from it. A contact that is open at the start of a step h
+is fast if it can close, g ≤ 5/4 h |γ|, and along the prediction q₀ ⊕ h s₀
 
     |γ_N(q₀ ⊕ h s₀, s₀) − γ_N(q₀, s₀)| > ε |γ|,   or   −½ h γ_N > ε R and g + h γ_N ≤ 0,
 
-R the size of the contact; also where it may be within its bounds in a part of the step only. It takes no part in the step, whose path is searched for the first zero of its gap. There the step ends;
-the impact takes a step of length 10⁻⁸ h, and the rest of the step follows, divided again where another contact strikes.
+R the size of the contact; also where it may be within its bounds in a part of the step only. It takes no part in the step, whose
+path is searched for the first zero of its gap. There the step ends; the impact takes a step of length 10⁻⁸ h, and the rest of
+the step follows, divided again where another contact strikes.
 
 Theory: docs/theory.md, section 42. The records are `flexmbs.integrators.moreau_jean.Memory` and
-`flexmbs.integrators.run_context.RunContext`. Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems (2008), section
-8.1 (location of events); Mirtich (1996), Impulse-based dynamic simulation of rigid body systems, for bounds of the time of impact.
+`flexmbs.integrators.run_context.RunContext`. Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems (2008),
+section 8.1 (location of events); Mirtich (1996), Impulse-based dynamic simulation of rigid body systems, for bounds of the time
+of impact.
 """
 
 import math
@@ -35,7 +37,6 @@ from flexmbs.integrators.run_context import (
 )  # fmt: skip
 from flexmbs.integrators.unseen_contacts import (
     FASTER,
-    GAP_NOW,
     evaluate_contacts,
     may_dip,
     note_gaps,

@@ -2,17 +2,38 @@
 (U⁻ + U⁺) (J) lost in each. Theory: docs/theory.md, sections 42 and 49.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from flexmbs._jit import part
+from flexmbs.errors import InputError
 
 MOST_LOGGED = 1000
 # columns of the log; indices into the counts
 LOG_CONTACT, LOG_TIME, LOG_IMPULSE, LOG_LOST, LOG_WIDTH = 0, 1, 2, 5, 6
-LOGGED, REDUCED, SWEEPS = range(3)
+LOGGED, REDUCED, SWEEPS, FRICTIONLESS, UNDECIDED, COUNTS = range(6)  # FRICTIONLESS: of those reduced
 TOO_MANY = -2  # impacts, in place of a number of sweeps
 
+SIMULTANEOUS, SEQUENTIAL = "simultaneous", "sequential"  # laws for several impacts at once
+DIFFERENT = 0.05  # of the speed of approach: velocities that depend on this law
+
 ImpactRow = tuple[int, float, tuple[float, float, float], float]
+
+
+def check_multiple(value: str | None) -> None:
+    """Raises `InputError` where ``multiple_impacts`` is no law."""
+    if value not in (None, SIMULTANEOUS, SEQUENTIAL):
+        raise InputError(f"integrator.multiple_impacts: {value!r} is not {SIMULTANEOUS!r} or {SEQUENTIAL!r}")
+
+
+@part
+def rough(contact, m):
+    """True where one of the m contacts of an impact has friction."""
+    found = False
+    for b in range(m):
+        found = found or contact.mu[contact.row[b]] > 0.0
+    return found
 
 
 @part
@@ -27,13 +48,44 @@ def log_impact(log, counts, k, t, p, lost):
     counts[LOGGED] = at + 1
 
 
+class Undecided(NamedTuple):
+    """Impacts of several contacts at once whose velocities depend on the law for such impacts."""
+
+    count: int
+    t: float  # of the first one (s)
+    difference: float  # largest, of velocities over the speed of approach
+    law: str  # that of the run
+    chosen: bool  # by the user
+
+
+def undecided_impacts(counts: np.ndarray, record: np.ndarray, law: str | None) -> Undecided | None:
+    """Those of a run, if there were any; ``record``: (3,) of `note_undecided`."""
+    if not counts[UNDECIDED]:
+        return None
+    return Undecided(int(counts[UNDECIDED]), float(record[0]), float(record[1]), law or SIMULTANEOUS, law is not None)
+
+
+@part
+def note_undecided(counts, record, t, spread, speed):
+    """Count an impact at time t at the approach ``speed`` whose velocities differ by ``spread`` between the laws (m/s)."""
+    if spread > DIFFERENT * speed:
+        if counts[UNDECIDED] == 0:
+            record[0] = t
+        record[1] = max(record[1], spread / speed)
+        counts[UNDECIDED] += 1
+
+
 def reduction_notes(counts: np.ndarray, times: str) -> list[str]:
-    """A note on how often restitution was reduced; ``times``: the steps or impacts that are counted."""
-    reduced = int(counts[REDUCED])
-    if not reduced:
-        return []
-    text = "restitution was reduced where it would have added energy, with friction"
-    return [f"contacts: in {reduced} {times} {text}; in Newton's law a tangential_restitution equal to restitution avoids it"]
+    """Notes on how often restitution was reduced; ``times``: the steps or impacts that are counted."""
+    smooth, rough = int(counts[FRICTIONLESS]), int(counts[REDUCED] - counts[FRICTIONLESS])
+    notes = []
+    if rough:
+        text = "restitution was reduced where it would have added energy, with friction"
+        notes = [f"contacts: in {rough} {times} {text}; in Newton's law a tangential_restitution equal to restitution avoids it"]
+    if smooth:
+        text = "restitution was reduced where several contacts at once would have added energy"
+        notes.append(f"contacts: in {smooth} {times} {text}; one coefficient for all of them, or Poisson's law, avoids it")
+    return notes
 
 
 def taken_impacts(log: np.ndarray, counts: np.ndarray) -> list[ImpactRow]:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 from flexmbs._jit.address import Entry
 from flexmbs.errors import InputError
 from flexmbs.integrators.between import between_ends, nothing_kept
+from flexmbs.integrators.impacts import Undecided
 from flexmbs.integrators.run_context import RunContext
 
 RTOL, ATOL = 1e-6, 1e-8  # tolerances where none are given
@@ -110,6 +111,10 @@ class Integrator(abc.ABC):
     def impacts(self, memory: Any) -> list[Any]:
         """(contact, time, impulse, energy lost) of impacts since the last call."""
         return []
+
+    def undecided(self, memory: Any) -> Undecided | None:
+        """Impacts whose velocities depend on the law for several contacts at once."""
+        return None
 
     def notes(self, memory: Any) -> list[str]:
         """Notes for the user after a run, one line each."""

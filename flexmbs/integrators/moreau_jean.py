@@ -27,7 +27,7 @@ from flexmbs._jit.address import call, entry
 from flexmbs.algebra.small import largest
 from flexmbs.errors import InputError
 from flexmbs.integrators.between import between_linear
-from flexmbs.integrators.contact_calls import Problem, make_problem, solver_of
+from flexmbs.integrators.contact_calls import DIFFERENCE, Problem, make_problem, solve, solver_of
 from flexmbs.integrators.fast_contacts import (
     begin_impact,
     count_strikes,
@@ -35,13 +35,18 @@ from flexmbs.integrators.fast_contacts import (
     first_closing,
 )  # fmt: skip
 from flexmbs.integrators.impacts import (
+    COUNTS,
     LOG_WIDTH,
     LOGGED,
     MOST_LOGGED,
     TOO_MANY,
+    Undecided,
+    check_multiple,
     log_impact,
+    note_undecided,
     reduction_notes,
     taken_impacts,
+    undecided_impacts,
 )
 from flexmbs.integrators.integrator import (
     Facts,
@@ -92,6 +97,7 @@ from flexmbs.integrators.unseen_contacts import RECENT, evaluate_contacts
 
 SMOOTH = 1e-14  # of velocity corrections of order one
 SMOOTH_ERROR = 1.0 / 12.0  # of h³ times the third derivative: local error of the positions
+JOLT, FELT = 20.0, 0.05  # of what forces do in a step, of the velocities: a change of velocity that is an impact
 WITHIN = 0.25  # of a step: how far from where it is taken an impact is in the mean; accelerations jump there and back
 
 
@@ -101,6 +107,8 @@ class MoreauJean(Integrator):
 
     theta: ½ (order 2 where smooth, keeps the energy of linear vibrations) … 1 (damps them). Impacts are passed, not located:
     errors are of order h; the overlap of a contact stays below h times its speed of approach.
+    multiple_impacts: law where several contacts act at once, 'simultaneous' (one problem with all of them) or 'sequential' (one
+    after the other, the fastest first); None: simultaneous, and the audit warns where the other law gives other velocities.
     impulse_tolerance: of the contact problem, relative to its velocities; max_sweeps: of its iterations.
     Raises `InputError` for options outside of their ranges.
     Source: docs/theory.md, section 42; Jean, Comput. Methods Appl. Mech. Eng. 177 (1999) 235.
@@ -123,6 +131,7 @@ class MoreauJean(Integrator):
     max_iterations: int = 50
     impulse_tolerance: float = 1e-13
     max_sweeps: int = 5000
+    multiple_impacts: str | None = None
 
     rtol: None = field(default=None, init=False)
     atol: None = field(default=None, init=False)
@@ -142,6 +151,7 @@ class MoreauJean(Integrator):
             check_tolerance(key, getattr(self, key))
         for key in ("max_iterations", "max_sweeps"):
             check_iterations(key, getattr(self, key))
+        check_multiple(self.multiple_impacts)
 
     def memory(self, facts: Facts) -> "Memory":
         return make_memory(self, facts)
@@ -152,6 +162,9 @@ class MoreauJean(Integrator):
 
     def impacts(self, memory: "Memory") -> list[tuple[int, float, tuple[float, float, float], float]]:
         return taken_impacts(memory.log, memory.counts)
+
+    def undecided(self, memory: "Memory") -> Undecided | None:
+        return undecided_impacts(memory.counts, memory.undecided, self.multiple_impacts)
 
     def notes(self, memory: "Memory") -> list[str]:
         return reduction_notes(memory.counts, "steps")
@@ -191,20 +204,22 @@ class Memory(NamedTuple):
     total: np.ndarray  # (n, 3) impulses since the last whole step
     span: np.ndarray  # (1,) time (s) since then
     log: np.ndarray  # (MOST_LOGGED, 6)
-    counts: np.ndarray  # (3,) int64
+    counts: np.ndarray  # (COUNTS,) int64
+    undecided: np.ndarray  # (2,) of `note_undecided`
 
 
 def make_memory(method: MoreauJean, facts: Facts) -> Memory:
     """Zeroed workspace for the contacts of a run."""
     n, ns, nc, z = facts.contacts, facts.ns, facts.nc, np.zeros
-    problem = make_problem(n)
+    problem = make_problem(n, method.multiple_impacts)
     return Memory(
         float(method.theta), float(method.newton_tolerance), int(method.max_iterations), float(method.impulse_tolerance),
         int(method.max_sweeps), W=z((3 * n, ns)), F=z((3 * n, ns)), Y=z((3 * n, ns)), reaction=z((3 * n, nc)), problem=problem,
         solver=solver_of(problem), G=z((3 * n, 3 * n)), moving=z(3 * n), moving_middle=z(3 * n),
         mean=z(3 * n), free=z(3 * n), v=z(ns), taking=z(1, np.int64),
-        taken=z(1, np.int64), gap=z(n), rate=z((n, 3)), fast=z(n, np.int64), arrives=z(n, np.int64), strikes=z(n, np.int64), count=z(n, np.int64),
-        bounds=z(n), until=z(n), seen=z((n, RECENT)), total=z((n, 3)), span=z(1), log=z((MOST_LOGGED, LOG_WIDTH)), counts=z(3, np.int64),
+        taken=z(1, np.int64), gap=z(n), rate=z((n, 3)), fast=z(n, np.int64), arrives=z(n, np.int64),
+        strikes=z(n, np.int64), count=z(n, np.int64), bounds=z(n), until=z(n), seen=z((n, RECENT)), total=z((n, 3)), span=z(1),
+        log=z((MOST_LOGGED, LOG_WIDTH)), counts=z(COUNTS, np.int64), undecided=z(2),
     )  # fmt: skip
 
 
@@ -410,23 +425,66 @@ def within_at(memory, context, same, t, _a, _b):
     return 0
 
 
-@entry
-def finish_at(memory, context, same, h, _a, _b):
-    """Impulses of the accepted step onto the path, its impacts into the log."""
-    state, start, contact = context.state, context.start, context.contact
-    t0 = context.clock[TIME] - h
+@part
+def impact_cost(memory, context, b):
+    """Energy that the impulse of contact b of those that take part takes (J)."""
+    cost = 0.0
+    for c in range(3):
+        j = 3 * b + c
+        cost -= memory.problem.x[j] * memory.moving_middle[j]
+        for a in range(context.state.s.shape[0]):
+            cost -= 0.5 * memory.problem.x[j] * memory.F[j, a] * (context.state.s[a] + context.start.s[a])
+    return cost
+
+
+@part
+def log_contact(memory, context, b, t):
+    """Impact of contact b of those that take part into the log."""
+    p = (memory.problem.x[3 * b], memory.problem.x[3 * b + 1], memory.problem.x[3 * b + 2])
+    log_impact(memory.log, memory.counts, context.contact.row[b], t, p, impact_cost(memory, context, b))
+
+
+@part
+def jolts(memory, context):
+    """True where impulses change velocities of contacts far more than the forces of the step do: an impact without collision."""
+    problem, contact = memory.problem, context.contact
+    m = memory.taking[0]
+    forced, change, speed = 0.0, 0.0, 0.0
+    for i in range(3 * m):
+        jump = 0.0
+        for j in range(3 * m):
+            jump += problem.D[i, j] * problem.x[j]
+        rate = memory.rate[contact.row[i // 3], i % 3]
+        change, speed = max(change, abs(jump)), max(speed, abs(rate))
+        forced = max(forced, abs(memory.free[i] - rate))
+    return change > max(JOLT * forced, FELT * speed)
+
+
+@part
+def log_impacts(memory, context, t0, h):
+    """Impacts of the accepted step from t₀ into the log; those of several contacts at once by both laws."""
+    contact = context.contact
+    hard = 0.0
     for b in range(memory.taking[0]):
         k = contact.row[b]
         approach = memory.rate[k, 0]
         if not contact.impulse[k, 0] > 0.0 and memory.problem.x[3 * b] > 0.0 and approach < 0.0:
-            cost = 0.0
-            for c in range(3):
-                cost -= memory.problem.x[3 * b + c] * memory.moving_middle[3 * b + c]
-                for a in range(state.s.shape[0]):
-                    cost -= 0.5 * memory.problem.x[3 * b + c] * memory.F[3 * b + c, a] * (state.s[a] + start.s[a])
-            t = t0 + min(max(-memory.gap[k] / approach, 0.0), h)
-            p = (memory.problem.x[3 * b], memory.problem.x[3 * b + 1], memory.problem.x[3 * b + 2])
-            log_impact(memory.log, memory.counts, k, t, p, cost)
+            hard = max(hard, -approach)
+            log_contact(memory, context, b, t0 + min(max(-memory.gap[k] / approach, 0.0), h))
+    if hard > h * contact.scale[0] and memory.taking[0] > 1:
+        solve(memory.solver[0], memory.problem, DIFFERENCE, memory.taking[0], memory.impulse_tolerance, memory.sweeps)
+        note_undecided(memory.counts, memory.undecided, t0, memory.problem.spread[0], hard)
+    if hard == 0.0 and memory.taking[0] > 0 and jolts(memory, context):
+        for b in range(memory.taking[0]):
+            if memory.problem.x[3 * b] > 0.0:
+                log_contact(memory, context, b, t0)
+
+
+@entry
+def finish_at(memory, context, same, h, _a, _b):
+    """Impulses of the accepted step onto the path, its impacts into the log."""
+    contact = context.contact
+    log_impacts(memory, context, context.clock[TIME] - h, h)
     for k in range(contact.impulse.shape[0]):
         contact.mode[k] = OPEN
         for c in range(3):

@@ -11,7 +11,7 @@ from flexmbs._jit import part
 from flexmbs._jit.address import call
 from flexmbs.integrators.contact_calls import IMPACT, solve
 from flexmbs.integrators.contact_problem import NO_SOLUTION
-from flexmbs.integrators.impacts import REDUCED, SWEEPS
+from flexmbs.integrators.impacts import FRICTIONLESS, REDUCED, SWEEPS, rough
 from flexmbs.integrators.run_context import AT, COMMON, DONE, ROWS, TIME, UNSOLVED, correction
 
 ROUND_OFF = 1e-12  # m or rad
@@ -103,10 +103,15 @@ def restitution(memory, contact, m, h, share):
         hard = hard or memory.rate[k, 0] < -h * contact.scale[0]
         poisson = contact.poisson[k] == 1
         e = 0.0 if poisson else share * contact.e[k]
+        memory.problem.e[b] = e
         memory.problem.expansion[b] = share * contact.e[k] if poisson else 0.0
         memory.problem.c[3 * b] = memory.free[3 * b] + e * min(memory.rate[k, 0], 0.0)
         strikes = not contact.impulse[k, 0] > 0.0 and memory.rate[k, 0] < 0.0
         e = share * contact.e_t[k] if strikes else 0.0
+        memory.problem.e_t[b] = share * contact.e_t[k]
+        for c in range(3):
+            memory.problem.before[3 * b + c] = memory.rate[k, c]
+            memory.problem.free[3 * b + c] = memory.free[3 * b + c]
         for c in range(1, 3):
             memory.problem.c[3 * b + c] = memory.free[3 * b + c] + e * memory.rate[k, c]
     if not hard:
@@ -130,11 +135,11 @@ def solve_contacts(memory, context, m, h, share):
     gain = 0.0
     work_done = 0.0
     for i in range(3 * m):
-        each = memory.mean[i]
+        change = 0.0
         for j in range(3 * m):
-            each += memory.G[i, j] * memory.problem.x[j]
-        gain += memory.problem.x[i] * each
-        work_done += abs(memory.problem.x[i] * each)
+            change += memory.G[i, j] * memory.problem.x[j]
+        gain += memory.problem.x[i] * (memory.mean[i] + change)
+        work_done += abs(memory.problem.x[i]) * (abs(memory.mean[i]) + abs(change))
     return DONE, gain, work_done
 
 
@@ -173,6 +178,7 @@ def impulses_of_step(memory, context, m, h):
         else:
             low = share
     memory.counts[REDUCED] += 1
+    memory.counts[FRICTIONLESS] += 0 if rough(context.contact, m) else 1
     status, gain, size = solve_contacts(memory, context, m, h, low)
     return status
 

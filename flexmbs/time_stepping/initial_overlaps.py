@@ -1,7 +1,7 @@
 """Overlaps of contacts at the start of a run: refused for all laws where no static load explains them.
 
-A rigid contact must not overlap. The force of a contact with a law is in balance where the acceleration a_N of its gap is zero; else
-it throws its bodies apart at about
+A rigid contact must not overlap. The force of a contact with a law is in balance where the acceleration a_N of its gap is zero;
+else it throws its bodies apart at about
 
     v² = a_N δ,
 
@@ -62,7 +62,8 @@ def check_loaded_overlaps(
     for k in np.flatnonzero(thrown > small):
         name = compiled.contacts[k]
         declared = compiled.model.contacts.get(name) or compiled.model.contacts[name.rpartition(".")[0]]
-        text = f"contacts.{name}: overlaps by {overlaps[k]:.4g} (m or rad) at the start, which throws its bodies apart at {thrown[k]:.3g}"
+        text = f"contacts.{name}: overlaps by {overlaps[k]:.4g} (m or rad) at the start, which throws its bodies apart"
+        text += f" at {thrown[k]:.3g} m/s or rad/s"
         if declared.preloaded:
             notes.append(f"{text}, as declared by preloaded")
         else:

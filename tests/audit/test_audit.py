@@ -186,7 +186,7 @@ def test_a_users_force_faster_than_the_steps(method):
 
 
 @QUIET
-@pytest.mark.parametrize("step, status", [(0.02, FAIL), (4e-3, WARN), (2e-4, PASS)])
+@pytest.mark.parametrize("step, status", [(8e-3, WARN), (4e-3, WARN), (2e-4, PASS)])
 def test_error_of_steps_through_impacts(step, status):
     """A bouncing ball, of first order: the estimate is not below the true error, nor eight times above."""
     model = fm.Model("ball", gravity=(0, 0, -9.81))
@@ -360,11 +360,11 @@ def test_overlaps_that_stay():
     below, balls = None, 8
     for k in range(balls):
         ball = model.add(fm.RigidBody(f"ball{k}", mass=1.0, inertia=(1e-3,) * 3))
-        model.add(fm.Prismatic(f"guide{k}", model.ground, ball, axis="z", q0=0.1 + 0.25 * k))
+        model.add(fm.Prismatic(f"guide{k}", model.ground, ball, axis="z", q0=0.5 + 1.05 * k))
         if below is None:
-            model.add(fm.SpherePlane("floor", model.ground, ball, radius=0.1))
+            model.add(fm.SpherePlane("floor", model.ground, ball, radius=0.5))
         else:
-            model.add(fm.SphereSphere(f"on{k}", below, ball, radius_parent=0.1, radius_child=0.1))
+            model.add(fm.SphereSphere(f"on{k}", below, ball, radius_parent=0.5, radius_child=0.5))
         below = ball
     with pytest.warns(fm.AuditWarning, match="Rigid contacts: penetration at the end of the run"):
         fm.simulate(model, t_end=2.0, step=5e-3, integrator="moreau-jean")

@@ -89,7 +89,9 @@ def _limit(model, radius, speed, way, rng) -> dict[str, np.ndarray]:
 
 def _wall(model, radius, speed, way, rng) -> dict[str, np.ndarray]:
     name = _moving(model, "a", (0.0, 0.0), (speed, 0.0))
-    model.add(fm.UnilateralCoupling("hit", [f"{name}.0"], lambda t, x: ((x[0] - way - radius) ** 2) ** 0.5 - radius, restitution=1.0))
+    model.add(
+        fm.UnilateralCoupling("hit", [f"{name}.0"], lambda t, x: ((x[0] - way - radius) ** 2) ** 0.5 - radius, restitution=1.0)
+    )
     return {name: np.array([-speed, 0.0])}
 
 

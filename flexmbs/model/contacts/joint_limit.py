@@ -1,5 +1,6 @@
 """Limits of a joint coordinate."""
 
+import math
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, model_validator
