@@ -71,7 +71,7 @@ def several_at_once(run: Run) -> list[Check]:
     if found is None:
         return []
     text = (
-        f"{found.count} of several contacts at once, the first at t = {found.t:.4g} s; velocities depend on the law for these: "
+        f"{found.number} of several contacts at once, the first at t = {found.t:.4g} s; velocities depend on the law for these: "
         f"'{found.law}' was taken, the other one differs by up to {100.0 * found.difference:.2g} % of the speed of approach"
     )
     if found.chosen:

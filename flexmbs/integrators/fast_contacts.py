@@ -262,7 +262,7 @@ def count_strikes(memory, context):
     fresh = context.clock[NEXT] >= context.clock[FIXED] * (1.0 - 1e-9)
     often = -1
     for k in range(contact.gap.shape[0]):
-        memory.count[k] = memory.strikes[k] + (0 if fresh else memory.count[k])
-        if memory.count[k] > STRIKES:
+        memory.often[k] = memory.strikes[k] + (0 if fresh else memory.often[k])
+        if memory.often[k] > STRIKES:
             often = k
     return often

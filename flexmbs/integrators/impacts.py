@@ -51,7 +51,7 @@ def log_impact(log, counts, k, t, p, lost):
 class Undecided(NamedTuple):
     """Impacts of several contacts at once whose velocities depend on the law for such impacts."""
 
-    count: int
+    number: int
     t: float  # of the first one (s)
     difference: float  # largest, of velocities over the speed of approach
     law: str  # that of the run
@@ -59,7 +59,7 @@ class Undecided(NamedTuple):
 
 
 def undecided_impacts(counts: np.ndarray, record: np.ndarray, law: str | None) -> Undecided | None:
-    """Those of a run, if there were any; ``record``: (3,) of `note_undecided`."""
+    """Undecided impacts of a run, None without any; ``record``: (2,) of `note_undecided`."""
     if not counts[UNDECIDED]:
         return None
     return Undecided(int(counts[UNDECIDED]), float(record[0]), float(record[1]), law or SIMULTANEOUS, law is not None)

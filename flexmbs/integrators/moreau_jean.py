@@ -197,7 +197,7 @@ class Memory(NamedTuple):
     fast: np.ndarray  # (n,) int64 1: takes no part, its closing is located
     arrives: np.ndarray  # (n,) int64 1: closes at the end of the step, which was located
     strikes: np.ndarray  # (n,) int64 1: strikes in a step of its own
-    count: np.ndarray  # (n,) int64 such impacts since the last whole step
+    often: np.ndarray  # (n,) int64 such impacts since the last whole step
     bounds: np.ndarray  # (n,) workspace of `fast_contacts`
     until: np.ndarray  # (n,)
     seen: np.ndarray  # (n, 6) gaps, rates and speeds at two times of the step
@@ -218,7 +218,7 @@ def make_memory(method: MoreauJean, facts: Facts) -> Memory:
         solver=solver_of(problem), G=z((3 * n, 3 * n)), moving=z(3 * n), moving_middle=z(3 * n),
         mean=z(3 * n), free=z(3 * n), v=z(ns), taking=z(1, np.int64),
         taken=z(1, np.int64), gap=z(n), rate=z((n, 3)), fast=z(n, np.int64), arrives=z(n, np.int64),
-        strikes=z(n, np.int64), count=z(n, np.int64), bounds=z(n), until=z(n), seen=z((n, RECENT)), total=z((n, 3)), span=z(1),
+        strikes=z(n, np.int64), often=z(n, np.int64), bounds=z(n), until=z(n), seen=z((n, RECENT)), total=z((n, 3)), span=z(1),
         log=z((MOST_LOGGED, LOG_WIDTH)), counts=z(COUNTS, np.int64), undecided=z(2),
     )  # fmt: skip
 

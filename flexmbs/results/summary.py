@@ -174,20 +174,16 @@ def _own_sizes(compiled: Compiled, work: Work, count: int) -> np.ndarray:
 
 def _overlap(solution: SolutionData) -> Check:
     """Penetration of rigid contacts against a small part of the model's size, with fixed steps plus that in a step at the
-    approach speed."""
+    approach speed, but for a larger part of the size of the contact."""
     length = extent(solution.compiled, np.array([solution.body(name).position[0] for name in solution.bodies]))
     sizes = dict(zip(solution.contacts, np.where(gaps_in_metres(solution.compiled), length, 1.0)))
     allowed = {name: OVERLAP * size for name, size in sizes.items()}
     if step := solution.run.options.get("step"):
         for name, own in zip(solution.contacts, contact_sizes(solution.compiled, length)):
-            way = step * float(np.abs(solution.contact(name).rate).max())
-            allowed[name] = min(OVERLAP, LASTING * sizes[name]) + min(way, DEEP * own)
+            allowed[name] += min(step * float(np.abs(solution.contact(name).rate).max()), DEEP * own)
     name, depth = max(solution.overlaps.items(), key=lambda each: float(each[1].max()) / allowed[each[0]])
     k = int(depth.argmax())
-    step = solution.run.options.get("step")
-    speed = float(np.abs(solution.contact(name).rate).max())
-    allowed = OVERLAP * sizes[name] + (step * speed if step else 0.0)
-    status = graded(float(depth[k]) / allowed, (1.0, 10.0))
+    status = graded(float(depth[k]) / allowed[name], (1.0, 10.0))
     lasting = max(float(each[-2:].min()) for each in solution.overlaps.values())
     if lasting > LASTING * model_size(solution.compiled) and status == PASS:
         text = f"penetration at the end of the run {lasting:.1e} (m, rad): impacts occur a fraction of a step late"
