@@ -23,6 +23,8 @@ from flexmbs.system.sizes import displacement_sizes
 RANK = 1e-10
 SINGULAR = 1e-8  # of differences
 UNSEEN = 1e-6  # displacement, rad or relative to the size of the model
+SLOW = 1e-6  # 1/s: velocities at which dampers are negligible
+PARTS = 4  # of a step, in which states that motions change are integrated
 SETTLINGS, SETTLED = 50, 1e-12  # Newton steps of force states; of their size
 ROUND_OFF = 1e-14  # of lengths in m and of unit vectors
 NOT_HELD = 1e-6  # (rad/s)²: slower than a period of two hours
@@ -33,12 +35,17 @@ BISECTIONS = 30  # of the damping of a Levenberg–Marquardt step, from 1e-30 on
 
 class OwnStates(NamedTuple):
     """Force states that their own rates bring to rest: places in z, response −(∂ż/∂z)⁻¹, their change response · ż, and its
-    slope along δ."""
+    slope along δ.
+
+    Where a row of ∂ż/∂z is zero, a slow motion alone changes the state, by ∂ż/∂s δ, as pressures of oil
+    that is shut in follow from its volume. kept: δz by these changes.
+    """
 
     places: np.ndarray
     response: np.ndarray
     change: np.ndarray
     slope: np.ndarray
+    kept: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +110,8 @@ class Balance:
         """Change of (λ, z) that balances ``out`` + K δ along the constraints."""
         change = np.linalg.lstsq(self.forces, out + self.K @ delta, rcond=RANK)[0]
         change[len(self.state.lam) + self.own.places] = self.own.change + self.own.slope @ delta
+        if self.own.kept.any():
+            change[len(self.state.lam) + self.own.places] += self._carried(delta)
         return np.asarray(change)
 
     def weights(self) -> np.ndarray:
@@ -132,6 +141,26 @@ class Balance:
                 low, high = (middle, high) if self.span(at(middle)) > reach else (low, middle)
             delta = at(high)
         return delta, self._change(self.r, delta)
+
+    def _carried(self, delta: np.ndarray) -> np.ndarray:
+        """What the states kept at rest change by along δ, beyond the part that is linear in it: Runge and Kutta's rule."""
+        places = self.own.places
+
+        def rate(part: float, change: np.ndarray) -> np.ndarray:
+            state = moved(self.state, part * delta)
+            z = state.z.copy()
+            z[places] += change
+            still, moving = (evaluate(replace(state, z=z, s=factor * delta)).force_rate[places] for factor in (0.0, SLOW))
+            return np.asarray(self.own.kept @ (moving - still)) / SLOW
+
+        z, linear = np.zeros(len(places)), rate(0.0, np.zeros(len(places)))
+        for k in range(PARTS):
+            at, h = k / PARTS, 1.0 / PARTS
+            first = rate(at, z)
+            second = rate(at + 0.5 * h, z + 0.5 * h * first)
+            third = rate(at + 0.5 * h, z + 0.5 * h * second)
+            z = z + h / 6.0 * (first + 2.0 * second + 2.0 * third + rate(at + h, z + h * third))
+        return np.asarray(z - linear)
 
     def fall(self) -> float:
         """Largest acceleration along unsupported directions, rad/s² or relative to the size of the model."""
@@ -197,18 +226,28 @@ def settled_states(state: State) -> tuple[State, Values, Tangents, OwnStates]:
 
 
 def own_states(state: State, values: Values, slopes: Tangents) -> OwnStates:
-    """The force states whose rates depend on force states; raises `SolverError` where rest does not determine them."""
+    """The force states whose rates depend on force states.
+
+    Raises `SolverError` where rest leaves combinations of them undetermined, but not each of these states.
+    """
     by_z, by_q = slopes.z.force_rate.T, slopes.q.force_rate.T
     acting, integrates = np.abs(slopes.z.r).max(axis=1, initial=0.0) > 0.0, np.abs(by_q).max(axis=1, initial=0.0) > 0.0
     places = np.flatnonzero((np.abs(by_z).max(axis=1, initial=0.0) > 0.0) | (acting & ~integrates))
     matrix = by_z[np.ix_(places, places)]
     largest = np.abs(matrix).max(axis=1, initial=0.0)
-    size = np.linalg.svd(matrix / np.where(largest > 0.0, largest, 1.0)[:, None], compute_uv=False)
-    if len(places) and not size[-1] > SINGULAR * size[0]:
+    scale = 1.0 / np.where(largest > 0.0, largest, 1.0)
+    u, size, _ = np.linalg.svd(matrix * scale[:, None])
+    rank = int((size > SINGULAR * size.max(initial=0.0)).sum())
+    settles, keeps = u[:, :rank].T * scale, u[:, rank:].T * scale
+    solved = np.linalg.inv(np.vstack([settles @ matrix, keeps]))
+    response, kept = -solved[:, :rank] @ settles, solved[:, rank:] @ keeps
+    if rank != np.count_nonzero(largest):  # what leaks between chambers depends on the way to the equilibrium
         names = ", ".join(dict.fromkeys(f"'{state.compiled.force_states[place]}'" for place in places))
-        raise SolverError(f"statics: rest does not determine the force states of {names}; shut-in oil: open the valve")
-    response = -np.linalg.inv(matrix)
-    return OwnStates(places, response, response @ values.force_rate[places], response @ by_q[places])
+        text = f"statics: rest does not determine the force states of {names}"
+        raise SolverError(f"{text}; shut-in oil that leaks: open the valve, or set leakage=0")
+    carried = slopes.s.force_rate.T[places]
+    slope = response @ by_q[places] + kept @ carried
+    return OwnStates(places, response, response @ values.force_rate[places], slope, kept)
 
 
 def free_directions(M: np.ndarray, G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,5 +1,7 @@
 """Equilibria against closed forms, an independent solution of a deflected chain, and the full finite-element model."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import scipy.optimize
@@ -242,9 +244,33 @@ def test_open_valve_lifts_until_the_pressures_are_those_of_supply_and_tank() -> 
     np.testing.assert_allclose(found.state.z * 2e7 + (2e6, 1e6), (2e7, 1e5), rtol=1e-6)
 
 
-def test_oil_that_is_shut_in_has_no_equilibrium_of_its_own() -> None:
+def test_oil_that_is_shut_in_follows_its_volume() -> None:
+    """p = p₀ − β ln(V/V₀) in both chambers; the stiffness is that of the bulk modulus as well."""
+    found = fm.statics(crane(0.0))
+
+    def length(q: float) -> float:
+        return float(np.sqrt(0.5**2 + 0.6**2 + 2.0 * 0.5 * 0.6 * np.sin(q)))
+
+    def pressure(start: float, area: float, q: float) -> float:  # given at the start
+        volumes = (1e-3 + area * (length(each) - 0.85) for each in (q, 0.2))
+        return start - 1e9 * np.log(np.divide(*volumes))
+
+    def torque(q: float) -> float:
+        force = 2e-3 * pressure(2e6, 2e-3, q) - 1.2e-3 * pressure(1e6, -1.2e-3, q)
+        return force * 0.5 * 0.6 * np.cos(q) / length(q) - 200.0 * G * np.cos(q) - 4e4 * q
+
+    q = scipy.optimize.brentq(torque, 0.1, 0.3, xtol=1e-14)
+    assert found.state.q[0] == pytest.approx(q, abs=1e-9)
+    h = 1e-6
+    inertia = 20.0 + 200.0
+    assert found.frequencies[0] == pytest.approx(np.sqrt((torque(q - h) - torque(q + h)) / (2.0 * h * inertia)), rel=1e-6)
+
+
+def test_oil_that_is_shut_in_and_leaks_has_no_equilibrium_of_its_own() -> None:
+    model = crane(0.0)
+    model.forces["cylinder"] = dataclasses.replace(model.forces["cylinder"], leakage=1e-12)
     with pytest.raises(fm.SolverError, match=r"rest does not determine the force states of 'forces\.cylinder'"):
-        fm.statics(crane(0.0))
+        fm.statics(model)
 
 
 def motor(voltage: fm.Sine | float) -> fm.Model:
@@ -306,3 +332,31 @@ def test_a_run_of_a_microsecond_from_an_equilibrium() -> None:
     assert solution.t[-1] == 1e-6
     assert solution.statistics["steps"] <= 100
     np.testing.assert_allclose(solution.q, np.broadcast_to(solution.q[0], solution.q.shape), rtol=0, atol=1e-9)
+
+
+def test_works_of_loads_with_corners_between_outputs() -> None:
+    """A load that a spring balances: their works are opposite, whatever the corners of the load are."""
+    model = fm.Model("press", gravity=(0, 0, 0))
+    ram = model.add(fm.RigidBody("ram", mass=1.0, inertia=(0.1, 0.1, 0.1)))
+    model.add(fm.Prismatic("guide", model.ground, ram, axis="x"))
+    load = fm.Table((0.0, 0.25, 0.35, 1.0), (0.0, 0.0, 30.0, 10.0), interpolation="linear")
+    model.add(fm.JointTorque("law", "guide", load))
+    model.add(fm.JointSpring("spring", "guide", k=100.0))
+    for outputs in (11, 41):
+        path = fm.quasi_static(model, np.linspace(0.0, 1.0, outputs))
+        assert np.abs(path.energy.work_of_forces).max() < 1e-12
+        assert path.verdict == "PASS"
+
+
+def test_works_of_a_drive_with_corners() -> None:
+    """A drive lifts a weight: its work is that of gravity, but for h²/12 of it by the trapezoidal rule, h = 0.2 rad at most."""
+    model = fm.Model("lift", gravity=(0, 0, -G))
+    arm = model.add(fm.RigidBody("arm", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.5, 0, 0)))
+    model.add(fm.Revolute("hinge", model.ground, arm, axis="y"))
+    motion = fm.Table((0.0, 0.25, 0.35, 1.0), (0.0, 0.0, -0.8, 0.1), interpolation="linear")
+    model.add(fm.Drive("drive", "hinge", motion))
+    path = fm.quasi_static(model, np.linspace(0.0, 1.0, 41))
+    assert path.verdict == "PASS"
+    height = path.energy.potential - path.energy.potential[0]
+    allowed = 1.01 * 0.2**2 / 12.0 * np.abs(height).max()
+    np.testing.assert_allclose(path.energy.work_of_drives, height, rtol=0, atol=allowed)
