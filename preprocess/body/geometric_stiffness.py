@@ -38,7 +38,7 @@ from preprocess.reduction.statics import InterfaceStatics
 def geometric_stiffness(statics: InterfaceStatics, cases: UnitLoads, shapes: FloatArray, rotations: FloatArray) -> FloatArray:
     """K0 + Σ ψᵀ W ψ (k, n, n) of all unit loads for ``shapes`` (n, m); ``rotations`` (interfaces, 3, m): ψ in mesh axes."""
     fe = statics.fe
-    loaded = fe.engine.extent(cases.displacements) > 0.0  # else the reference condition carries the load
+    loaded = ~cases.carried  # a load may have no displacement, and yet pull at what rotations carry
 
     def accelerations(rows: slice) -> FloatArray:
         found = np.zeros((rows.stop - rows.start, 3, len(loaded)))

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from flexmbs.flexible_body.parts import FloatArray
 from preprocess.body.reference import Reference, reactions, reference_of, referenced_response
@@ -34,7 +35,7 @@ class UnitLoads(NamedTuple):
     """Unit loads along and about the axes of the body frame, and the response of the body under its reference condition.
 
     names (k,); loads (3N, k): nodal forces [N], without reactions; displacements (3N, k) [m]; both with components in mesh axes.
-    A load carried by the reference condition itself has no displacement. balance (3N, k) or None: inertia forces that
+    A load ``carried`` (k,) by the reference condition itself has no displacement. balance (3N, k) or None: inertia forces that
     balance the loads of a body supported by inertia, −M a of the rigid-body motion ``relief`` a (3N, k). origin (3,) and
     axes (3, 3) of the body frame, in mesh axes.
     """
@@ -44,6 +45,7 @@ class UnitLoads(NamedTuple):
     displacements: FloatArray
     origin: FloatArray
     axes: FloatArray
+    carried: NDArray[np.bool_]
     balance: FloatArray | None = None
     relief: FloatArray | None = None
 
@@ -72,9 +74,10 @@ class BodyLoads:
         taken = reactions(rule, statics, loads)
         displacements = referenced_response(rule, statics, loads, self._held)
         extent = statics.fe.engine.extent
-        displacements[:, extent(loads - taken) < ROUND_OFF * extent(loads)] = 0.0
+        carried = extent(loads - taken) < ROUND_OFF * extent(loads)
+        displacements[:, carried] = 0.0
         names = (*inertial_names(), *_interface_names(interfaces))
-        cases = UnitLoads(names, loads, displacements, self._origin, self._axes)
+        cases = UnitLoads(names, loads, displacements, self._origin, self._axes, carried)
         if not rule.inertial:
             return cases
         return cases._replace(balance=-taken, relief=rigid_acceleration(statics, loads))

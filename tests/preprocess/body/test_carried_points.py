@@ -110,6 +110,39 @@ def critical_load(body, length):
     return 1 / np.abs(scipy.linalg.eigh(K0, body.K_ff, eigvals_only=True)).max()
 
 
+def lateral_loads(body, length):
+    """Forces across x, along z, at the tip, of both signs, under which the body held at the root buckles."""
+    frames = body.geometric.frames
+    K0 = frames["tip"][2] - frames["root"][2] + length * frames["root"][4]
+    factors = scipy.linalg.eigh(-K0, body.K_ff, eigvals_only=True)
+    return 1 / factors.max(), 1 / factors.min()
+
+
+def test_a_deep_beam_under_a_force_beside_its_middle():
+    """Nodes 40 mm below the line of centroids: as on rigid spiders to the same points, and by Timoshenko's theory.
+
+    A force that acts a below the middle of a cantilever does the work ½ F a θ² at the tip besides: P = 4.013 √(EI GJ)/L²
+    with (1 ± a √(EI/GJ)/L), to first order (Timoshenko and Gere, Theory of Elastic Stability).
+    """
+    L, b, h, offset, n = 1.0, 0.06, 0.004, 0.04, 16
+    options = {"reference": "root", "method": pp.CraigBampton(modes=16), "stress": None, "estimate": False}
+    deep = {"height": b, "width": h, "orientation": (0, 0, 1)}
+    aside = pp.RectangularSection(**deep, offset=(offset, 0.0))
+    spiders = {"root": pp.RigidSpider("first", position=(0, 0, 0)), "tip": pp.RigidSpider("last", position=(L, 0, 0))}
+    models = (
+        pp.assemble(line(along_x(L, n), root=0, tip=n), STEEL, sections=aside),
+        pp.assemble(line(along_x(L, n) + [0, 0, offset], first=0, last=n), STEEL,
+                    sections=pp.RectangularSection(**deep), connections=spiders),
+    )  # fmt: skip
+    ends = {"root": pp.Rigid("root"), "tip": pp.Rigid("tip")}
+    found, expected = (lateral_loads(pp.reduce(fe, interfaces=ends, **options), L) for fe in models)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    data = aside.data(NU)
+    plain = 4.013 * np.sqrt(E * data.Iy * E / (2 + 2 * NU) * data.J) / L**2
+    shift = offset / L * np.sqrt(E * data.Iy / (E / (2 + 2 * NU) * data.J))
+    np.testing.assert_allclose(np.sort(np.abs(found)), plain * np.array([1 - shift, 1 + shift]), rtol=0.02)
+
+
 def test_a_force_at_the_node_of_an_offset_section():
     """The line of nodes beside a column: as on rigid spiders to the same points, for sheets, too."""
     L, b, h, offset, n = 1.0, 0.04, 0.01, 0.05, 12
