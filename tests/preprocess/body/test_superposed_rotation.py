@@ -10,6 +10,7 @@ It follows from the invariance of strain alone, and holds for the exact exponent
 
 import numpy as np
 import pytest
+import scipy.linalg
 from draws import drawn
 from random_parts import KINDS, random_model
 
@@ -158,3 +159,26 @@ def test_spiders_that_follow_each_other():
     ends = {"tip": pp.Rigid("finger", position=(0.55, 0.1, 0.1)), "palm": pp.Rigid("palm")}
     rigid, _ = errors(pp.attach(fe, bodies), ends)
     assert rigid.max() < 1e-7
+
+
+@pytest.mark.parametrize("kind", ["quad4", "tri3", "quad8", "tri6"])
+@pytest.mark.filterwarnings("ignore")
+def test_mass_points_of_shells_move_with_the_exponentials_of_nodal_rotations(kind):
+    """Second differences of the work of forces on points Σ N_a (x_a + u_a) + exp(θ̃_a) r_a, without any stress."""
+    shells = sheet(kind, 0.02).structures[0]
+    random = np.random.default_rng(3)
+    size = shells.freedoms.size
+    phi = random.standard_normal((size, 2))
+    points, masses = shells.mass_points()
+    forces = random.standard_normal((*masses.shape, 3, 1))
+    K0 = shells.initial_stress_stiffness(np.zeros((size, 1)), phi, forces)[0]
+    nodal = points.motion.reshape(*points.motion.shape[:3], -1, 6)
+    arms = np.stack([nodal[:, :, 1, :, 5], nodal[:, :, 2, :, 3], nodal[:, :, 0, :, 4]], axis=-1)
+    for k in range(2):
+        turns = phi[shells.freedoms.six(shells.connectivity), k][:, :, 3:]
+
+        def work(h, turns=turns):
+            R = np.array([[scipy.linalg.expm(h * np.cross(np.eye(3), t)) for t in row] for row in turns])
+            return -np.einsum("eaij,epaj,epi->", R, arms, forces[..., 0])
+
+        assert (work(1e-3) - 2 * work(0.0) + work(-1e-3)) / 1e-6 == pytest.approx(K0[k, k], rel=1e-4)
