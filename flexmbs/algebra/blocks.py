@@ -25,6 +25,7 @@ DEPENDENT = 1e-11  # a pivot below this fraction of its row's stiffness marks a 
 INDEFINITE = 1e-14  # of the diagonal of a mass matrix: a pivot below is round-off
 SMALL = 0.01  # of its row's stiffness: a smaller pivot is worth the search for a larger one
 ROUND_OFF = 1e-13  # of the stiffness of a row of ones: a row at round-off has no pivot
+LEFT_OUT = 1e200  # stiffness beside which any pivot is small: the row is dependent
 
 
 # columns of Elimination.node
@@ -214,13 +215,14 @@ def _schur_update(values, target, left, ml, right, mr, n, sign):
 
 
 @part
-def factorize(e, values, stiffness):
+def factorize(e, values, stiffness, left_out):
     """Factor in place. Returns the number of dependent constraint rows, or −1 − node when T is indefinite there.
 
     ``stiffness`` (n,): for each constraint row the square of its part across the rows before it (metric T⁻¹), 0 if dependent.
+    ``left_out`` (n,): 0, or `LEFT_OUT` for rows that count as dependent whatever their pivots are.
     """
     for r in range(stiffness.shape[0]):
-        stiffness[r] = 0.0
+        stiffness[r] = left_out[r]
     return eliminate(e, values, stiffness)
 
 

@@ -10,6 +10,7 @@ from flexmbs.audit.event_steps import event_steps
 from flexmbs.audit.forcing import forcing
 from flexmbs.audit.functions import functions_that_change
 from flexmbs.audit.impacts import contact_duration, impact_order, several_at_once
+from flexmbs.audit.initial_rates import initial_rates
 from flexmbs.audit.reduction import reduction
 from flexmbs.audit.samples import instants_of_samples
 from flexmbs.audit.second_opinion import sampled, second_opinion
@@ -34,6 +35,7 @@ def audited(solution: SolutionData, run: Run) -> tuple[Check, ...]:
         for data in data_of(solution, name)
         if data.failed
     ]
+    found += initial_rates(solution, run)
     begun = time.perf_counter()
     found += functions_that_change(solution)
     found += instants_of_samples(solution)

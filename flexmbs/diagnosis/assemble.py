@@ -94,9 +94,7 @@ def redundancy_text(model: ModelData, name: str, rows: int) -> str:
     """One line that names a joint, drive or coupling with dependent constraints."""
     kind = "joint" if name in model.joints else "drive" if name in model.drives else "coupling"
     count = "1 constraint depends" if rows == 1 else f"{rows} constraints depend"
-    return (
-        f"{kind} '{name}': {count} on the others; the motion is unique, reactions are not (least-norm multipliers are reported)"
-    )
+    return f"{kind} '{name}': {count} on the others; the motion is unique, reactions are not (those of least norm are reported)"
 
 
 def _numbers(values: np.ndarray) -> str:

@@ -13,6 +13,7 @@ from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError
 from flexmbs.initial.assembly import holonomic_rows
 from flexmbs.initial.initial_state import InitialState, settle
+from flexmbs.initial.without_inertia import body_without_inertia
 from flexmbs.model.check import Report, declaration_report
 from flexmbs.model.check_topology import degree_of_freedom_lines
 from flexmbs.model.model import ModelData
@@ -80,7 +81,7 @@ def _require_accelerations(compiled: Compiled, start: InitialState) -> None:
     """Raise `InputError` for a mass matrix of the start that is not positive definite."""
     status = settle(compiled, make_work(compiled.system, start.beta), 0.0, start.q.copy(), start.s.copy()).status
     if status < 0:
-        body = compiled.bodies[-1 - status]
+        body = body_without_inertia(compiled, status, start.q, start.beta)
         raise InputError(f"bodies.{body}: its motion has no inertia (mass matrix not positive definite); give it mass")
 
 

@@ -68,7 +68,10 @@ def frame_forces(system, work, t, here):
 
 @called
 def line_forces(system, work, t, here, slopes):
-    """Tension F(t, l − l₀, l̇) along the line between two frames: −F u on b, F u on a, no moments (theory, section 39)."""
+    """Tension F(t, l − l₀, l̇) along the line between two frames: −F u on b, F u on a, no moments (theory, section 39).
+
+    At l = 0 there is no direction and no force; where l₀ = 0 its stiffness is that of −k r, K = k 1.
+    """
     rows, frames, motion, q, s = system.forces.line, work.frames, work.motion, here.q, here.s
     for f in range(rows.coupling.shape[0]):
         a = rows.a[f]
@@ -78,10 +81,11 @@ def line_forces(system, work, t, here, slopes):
         Rr, xr = relative_pose(RA, rA, RB, rB)
         d = tmul(Rr, xr)  # from a to b, axes of b
         length = math.sqrt(dot(d, d))
-        if length < 1e-14:
+        together = length < 1e-14
+        if together and rows.value[f, rows.value.shape[1] - 1] > 0.0:
             take_no_rates(rows.law, f, work.force_rate)
             continue
-        u = scale(1.0 / length, d)
+        u = ZERO3 if together else scale(1.0 / length, d)
         rate = dot(u, sub(vb, tmul(Rr, va)))
         given = (t, length - rows.value[f, rows.value.shape[1] - 1], rate)
         give_states(rows.law, f, here.z, work.laws.x, 3)
@@ -95,7 +99,7 @@ def line_forces(system, work, t, here, slopes):
             k, c = scalar_slopes(system, work, rows, f, given, 1.0)
             stiffness = work.slopes[rows.coupling[f]]
             # tension also holds the line straight; pressure would bend it out, and the matrix has to stay definite
-            across = max(tension, 0.0) / length
+            across = max(k, 0.0) if together else max(tension, 0.0) / length
             for i in range(3):
                 for j in range(3):
                     unit = 1.0 if i == j else 0.0

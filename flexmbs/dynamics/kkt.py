@@ -40,7 +40,7 @@ def kkt_at(model, here, none, factored, c_mass, c_damping):
         stiffness_blocks(system, work, c_damping)
         force_blocks(system, work, here, c_damping)
     constraint_blocks(system, work, q)
-    return factorize(system.elimination, values, work.stiffness) if factored != 0.0 else 0
+    return factorize(system.elimination, values, work.stiffness, work.path.left_out) if factored != 0.0 else 0
 
 
 @part

@@ -15,7 +15,7 @@ Bae and Haug (1987-88), Mech. Struct. Mach. 15, 481 (recursive formulation, clos
 import math
 
 from flexmbs._jit import called, part
-from flexmbs.algebra.blocks import DIAGONAL, ROUND_OFF, SIZE, eliminate, solve
+from flexmbs.algebra.blocks import DIAGONAL, LEFT_OUT, ROUND_OFF, SIZE, eliminate, solve
 from flexmbs.algebra.se3 import wrench_to_parent
 from flexmbs.algebra.small import ZERO3, increase3_at, load3_at, neg, scale, store3_at, sub
 from flexmbs.dynamics.articulated_sweeps import inward_body
@@ -209,12 +209,14 @@ def coupling_loads(work, art, schur, q, damping):
 
 
 @called
-def schur_complement(art, schur):
+def schur_complement(art, schur, left_out):
     """Factor of −S, S = G M⁻¹ Gᵀ plus the compliance of couplings and rotors; returns the number of dependent rows, or a negative
-    one where a body lacks the inertia of its rotor (theory, section 25).
+    one where a body lacks the inertia of its rotor (theory, section 25). ``left_out``: as `Path.left_out`.
     """
     e, values, half = schur.elimination, schur.values, schur.half
     link, drive = art.link, art.drive
+    ns = art.velocity.shape[1]
+    rows = left_out.shape[0] - ns  # nodes of couplings and rotors follow those of constraints
     for a in range(values.shape[0]):
         values[a] = 0.0
     for p in range(schur.product.shape[0]):
@@ -248,7 +250,9 @@ def schur_complement(art, schur):
         for r in range(n):
             at = e.node[k, DIAGONAL] + r * (n + 1)
             values[at] -= schur.node[k, COMPLIANCE]
-            schur.stiffness[schur.node[k, ROW] + r] = least - values[at]
+            row = schur.node[k, ROW] + r
+            left = row < rows and left_out[ns + row] > 0.0
+            schur.stiffness[row] = LEFT_OUT if left else least - values[at]
     return eliminate(e, values, schur.stiffness)
 
 

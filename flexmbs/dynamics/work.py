@@ -52,6 +52,7 @@ def make_path(system: System, beta: np.ndarray | None = None) -> Path:
     first = z(0) if beta is None else np.array(beta, float)
     return Path(
         beta=first, change=z((len(first), 2)), kept=z((ncut, KEPT)), pivot=z(ns + nc),
+        left_out=z(ns + nc),
         force=z((n, 3)), impulse=z((n, 3)), mode=z(n, np.int64), slip=z((n, 2)), choice=choice, scale=np.ones(nc + ns),
     )  # fmt: skip
 

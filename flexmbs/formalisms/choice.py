@@ -4,8 +4,13 @@
 
 with a regular G_d of as many rows as G has rank. Rows have length one and columns the scale of their inertia, so that neither
 units nor sizes decide; elastic coordinates depend on others only where the rigid ones do not suffice. Rows that depend on others
-are left out. The choice is re-selected where a pivot of Ĝ_d falls below 1e-10, an entry of X = Ĝ_d⁻¹Ĝ_i exceeds the limit, or a
-row that was left out becomes independent again, |Ĝ_r,i − Ĝ_r,d X| > 1e-6.
+are left out. The choice is re-selected where a pivot of Ĝ_d falls below 1e-10, an entry of X = Ĝ_d⁻¹Ĝ_i exceeds the limit, a
+row that was left out becomes independent again, |Ĝ_r,i − Ĝ_r,d X| > 1e-6, or such a row is more than ten times one of those it
+depends on, |Ĝ_r,d Ĝ_d⁻¹| > 10.
+
+Overconstrained linkages have their rank only where the loops are closed. Beside such positions, as at
+stages of a step, redundant rows are independent by the error of the position. Where the rank at regular
+positions is known (`Compiled.rank`), no more rows are taken, and factorizations leave out the others (`keep_rows`).
 
 Theory: docs/theory.md, sections 27 and 28. Wehage and Haug (1982), J. Mech. Des. 104, 247; Golub and Van Loan, Matrix
 Computations, the chapter on general linear systems (complete pivoting).
@@ -18,9 +23,10 @@ import numpy as np
 from flexmbs._jit import called, part
 from flexmbs._jit.address import address_of, call, memory_of, seldom_entry
 from flexmbs._jit.words import with_own_words
-from flexmbs.algebra.blocks import DIAGONAL, OFFSET, SIZE
-from flexmbs.algebra.pivoting import complete_pivots, lu, lu_solve, lu_solve_rows
+from flexmbs.algebra.blocks import DIAGONAL, LEFT_OUT, OFFSET, SIZE
+from flexmbs.algebra.pivoting import complete_pivots, lu, lu_solve, lu_solve_rows, lu_solve_transposed
 from flexmbs.dynamics.dense import dense_constraints
+from flexmbs.dynamics.equations import kinematics
 from flexmbs.dynamics.kkt import kkt_blocks
 from flexmbs.dynamics.work import unconnected
 from flexmbs.formalisms.quasi_velocities import rows_in_quasi_velocities
@@ -30,6 +36,9 @@ from flexmbs.system.records import Equations, Evaluation
 
 DEPENDENT = 1e-6  # of the first pivot: rows below depend on others
 SINGULAR = 1e-10  # pivots of G_d below: another choice is needed
+LIMIT = 2.0  # largest entry of G_d⁻¹G_i, in the scale of inertia, before the independent velocities are re-selected
+MOST_OF_ROW = 10.0  # largest part of a row in one that is left out: errors of closure grow by no more
+PRESCRIBED = 2.0  # length of the rows of drives, longer than any entry of others: they are the first to be taken
 ROUND_OFF = 1e-12  # m or rad per unit of a coordinate: rows no longer than this are none
 VANISHING = 1e-5  # of the longest row: shorter rows are not made longer
 ELASTIC = 1e-2  # weight of elastic against reference coordinates
@@ -48,6 +57,7 @@ class Choice(NamedTuple):
     calls: np.ndarray  # (1,) address of `choose_at`
     memory: np.ndarray  # words of this record
     start: np.ndarray  # (3 + nc + ns,) what the first choice begins with, as `Path.choice`
+    most: np.ndarray  # (1,) int64 rank of G at regular positions, at least
     numbers: np.ndarray  # (3,)
     row: np.ndarray  # (nc,) rows of G, those of G_d first
     column: np.ndarray  # (ns,) coordinates, dependent ones first
@@ -73,20 +83,40 @@ def make_choice(compiled: Compiled, T: np.ndarray | None = None) -> Choice:
     and 34).
     """
     _, nq, ns, nc, _ = (int(n) for n in compiled.system.layout)
+    most = min(nc, ns) if compiled.rank is None else compiled.rank
+    choice = with_own_words(_choice((nq, ns, nc), most, T), lambda choice: choice)
+    equations = Equations(compiled.system, unconnected(compiled.system))
+    choice.calls[0] = choose_at.address(equations, choice, Evaluation(*[np.zeros(0)] * 6))
+    frozen((choice.calls, choice.memory, choice.most))
+    return choice
+
+
+def make_row_choice(compiled: Compiled) -> Choice:
+    """Workspace for the choice of independent rows; an empty one where no rows are known to be redundant."""
+    if redundant(compiled):
+        choice = make_choice(compiled)
+        frozen((choice.start, choice.T))
+        return choice
+    return frozen(_choice((0, 0, 0), 0, None))
+
+
+def redundant(compiled: Compiled) -> bool:
+    """True where some rows of the constraints are known to depend on others at regular positions."""
+    return compiled.rank is not None and compiled.rank < compiled.n_constraints
+
+
+def _choice(sizes: tuple[int, int, int], most: int, T: np.ndarray | None) -> Choice:
+    """The arrays of a choice for (nq, ns, nc) coordinates, velocities and rows."""
+    nq, ns, nc = sizes
     n, z = min(nc, ns), np.zeros
     start = np.concatenate([z(3), np.arange(nc), np.arange(ns)]).astype(np.int64)
-    choice = Choice(
-        calls=z(1, np.int64), memory=z(0, np.int64), start=start, numbers=z(3, np.int64),
+    return Choice(
+        calls=z(1, np.int64), memory=z(0, np.int64), start=start, most=np.array([most]), numbers=z(3, np.int64),
         row=np.arange(nc), column=np.arange(ns), length=z(nc), weight=np.ones(ns), G=z((nc, ns)),
         A=z((nc, ns)), factor=z((n, n)), order=z(n, np.int64), X=z((n, ns)), x=z(n), d=z(ns),
         T=z((0, 0)) if T is None else T, q=z(nq), s=z(ns),
         time=z(REMEMBERED), rank=z(REMEMBERED, np.int64), independent=z((REMEMBERED, ns), np.int8),
     )  # fmt: skip
-    choice = with_own_words(choice, lambda choice: choice)
-    equations = Equations(compiled.system, unconnected(compiled.system))
-    choice.calls[0] = choose_at.address(equations, choice, Evaluation(*[z(0)] * 6))
-    frozen((choice.calls, choice.memory))
-    return choice
 
 
 def choice_notes(compiled: Compiled, choice: Choice, names: tuple[str, ...] | None = None) -> list[str]:
@@ -202,6 +232,20 @@ def row_lengths(G, weight, length):
 
 
 @called
+def lengths_among_redundant(drives, choice):
+    """l_r = 1/|G_r w| of the longest that row r was at any choice: one that vanishes at a position is not to be taken there."""
+    before = choice.A[:, 0]  # scratch
+    for r in range(choice.row.shape[0]):
+        before[r] = choice.length[r] if choice.numbers[MADE] > 0 else 0.0
+    row_lengths(choice.G, choice.weight, choice.length)
+    for d in range(drives.row.shape[0]):
+        choice.length[drives.row[d]] *= PRESCRIBED
+    for r in range(choice.row.shape[0]):
+        if before[r] > 0.0:
+            choice.length[r] = min(choice.length[r], before[r]) if choice.length[r] > 0.0 else before[r]
+
+
+@called
 def weighted(choice):
     """A (nc, ns): Ĝ_rc = l_r G_rc w_c in the present order of the coordinates."""
     for r in range(choice.G.shape[0]):
@@ -249,7 +293,10 @@ def choose_at(equations, choice, here, t, a, b):
     column_weights(equations.system, equations.work, here.q, choice.weight)
     if choice.T.shape[0] > 0:
         quasi_weights(choice.T, choice.weight, choice.d)
-    row_lengths(choice.G, choice.weight, choice.length)
+    if choice.most[0] < choice.row.shape[0]:
+        lengths_among_redundant(equations.system.drives, choice)
+    else:
+        row_lengths(choice.G, choice.weight, choice.length)
     ns = choice.column.shape[0]
     named = numbers[NAMED]
     # names hold for the first choice only: afterwards the pivots decide
@@ -264,6 +311,7 @@ def choose_at(equations, choice, here, t, a, b):
             choice.column[c] = c
         weighted(choice)
         numbers[RANK] = complete_pivots(choice.A, ns, choice.row, choice.column, DEPENDENT)
+    numbers[RANK] = min(numbers[RANK], choice.most[0])
     factor_dependent(choice)
     return 0
 
@@ -333,11 +381,38 @@ def remainder(choice):
 
 
 @called
+def row_dependence(choice):
+    """max |Ĝ_r,d Ĝ_d⁻¹| over the rows r left out: their parts along those of G_d (theory, section 28)."""
+    n = choice.numbers[RANK]
+    x = choice.x
+    shortest = 1e300  # factor of the longest row
+    for a in range(n):
+        shortest = min(shortest, choice.length[choice.row[a]])
+    size = 0.0
+    for a in range(n, choice.row.shape[0]):
+        r = choice.row[a]
+        # a row that was round-off at the choice has no length of its own
+        length = choice.length[r] if choice.length[r] > 0.0 else shortest
+        for k in range(n):
+            x[k] = choice.G[r, choice.column[k]] * choice.weight[choice.column[k]] * length
+        lu_solve_transposed(choice.factor, n, choice.order, x)
+        for k in range(n):
+            size = max(size, abs(x[k]))
+    return size
+
+
+@called
 def degraded(choice, limit):
-    """True when G_d is (nearly) singular, an entry of X passes the limit, or rows left out are independent again (section 28)."""
+    """True when G_d is (nearly) singular, an entry of X passes the limit, rows left out are independent again, or need not be
+    (section 28).
+    """
     if choice.numbers[MADE] == 0 or not factor_dependent(choice) > SINGULAR:
         return True
-    return dependence(choice) > limit or remainder(choice) > DEPENDENT
+    if dependence(choice) > limit:
+        return True
+    if choice.numbers[RANK] < choice.most[0]:
+        return remainder(choice) > DEPENDENT
+    return row_dependence(choice) > MOST_OF_ROW
 
 
 @called
@@ -357,3 +432,27 @@ def settle_choice(system, work, choice, t, q, limit):
     if maintain(system, work, choice, q, limit):
         remember(choice, t)
     keep(choice, work.path)
+    leave_out(work, choice)
+
+
+@part
+def leave_out(work, choice):
+    """The rows that are redundant at regular positions onto the path; at a singular one those of before stay."""
+    n, nc, ns = choice.numbers[RANK], choice.row.shape[0], choice.column.shape[0]
+    left_out, changed = work.path.left_out, False
+    if n == choice.most[0] and n < nc:
+        for a in range(nc):
+            value = 0.0 if a < n else LEFT_OUT
+            changed = changed or left_out[ns + choice.row[a]] != value
+            left_out[ns + choice.row[a]] = value
+    if changed:  # pivots of other rows are no measure for those of these
+        for a in range(ns, ns + nc):
+            work.path.pivot[a] = work.stiffness[a] = 0.0
+
+
+@part
+def keep_rows(system, work, choice, t, q, s):
+    """The choice of independent rows for the step to come, where there are redundant ones."""
+    if choice.row.shape[0] > 0:
+        kinematics(system, work, t, q, s, work.zero)
+        settle_choice(system, work, choice, t, q, LIMIT)

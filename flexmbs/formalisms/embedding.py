@@ -24,6 +24,7 @@ from flexmbs.dynamics.dense import dense_mass, terms
 from flexmbs.dynamics.equations import kinematics, power_of_drives, residual
 from flexmbs.errors import InputError
 from flexmbs.formalisms.choice import (
+    LIMIT,
     MADE,
     NAMED,
     RANK,
@@ -52,7 +53,6 @@ from flexmbs.formalisms.stabilization import Projection, projected, stabilizatio
 from flexmbs.system.compile import Compiled, frozen
 from flexmbs.system.records import Evaluation, Work
 
-LIMIT = 2.0  # largest entry of G_d⁻¹G_i, in the scale of inertia, before the independent velocities are re-selected
 LIMIT_OF_CHOSEN = 1e3  # the same where the user chose them
 
 

@@ -86,6 +86,10 @@ class Formalism(abc.ABC):
         """Judge options that need the consistent initial state (q, s). Raises `InputError`."""
         return
 
+    def has_path(self, compiled: Compiled) -> bool:
+        """True where the formalism has path variables in this model, which `keep` writes."""
+        return type(self).keep is not unchanged
+
     def notes(self, compiled: Compiled, workspace: Any) -> list[str]:
         """Notes for the user after a run, one line each."""
         return []

@@ -16,7 +16,9 @@ Methods Appl. Mech. Eng. 1, 1.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
+
+import numpy as np
 
 from flexmbs._jit import part
 from flexmbs._jit.address import packed
@@ -25,7 +27,8 @@ from flexmbs.algebra.small import split_solution
 from flexmbs.dynamics.equations import balanced, power_of_drives, residual
 from flexmbs.dynamics.joint_loads import without_loads
 from flexmbs.dynamics.kkt import independence, kkt_matrix, project
-from flexmbs.formalisms.formalism import Formalism, NoWorkspace
+from flexmbs.formalisms.choice import Choice, keep_rows, make_row_choice, redundant
+from flexmbs.formalisms.formalism import Formalism
 from flexmbs.formalisms.stabilization import (
     NEAR,
     NEAR_TOLERANCE,
@@ -93,6 +96,25 @@ def correction(system, work, workspace, q, x):
     solve(system.elimination, work.values, x)
 
 
+@part
+def keep(system, work, workspace, t, q, s):
+    """The independent rows for the coming step, where some are redundant; the factor of this one may serve it further."""
+    kept = workspace.values
+    for a in range(kept.shape[0]):
+        kept[a] = work.values[a]
+    keep_rows(system, work, workspace.choice, t, q, s)
+    for a in range(kept.shape[0]):
+        work.values[a] = kept[a]
+
+
+class MultiplierWorkspace(NamedTuple):
+    """Workspace and options of one run."""
+
+    options: np.ndarray  # (2,) of the stabilization
+    choice: Choice  # of independent rows, empty where none are redundant
+    values: np.ndarray  # those of the blocks, or none
+
+
 @dataclass(frozen=True)
 class Multiplier(Formalism):
     """Lagrange multipliers. ``stabilization`` (explicit integrators): None (1), `Baumgarte` (1b) or `Projection` (3).
@@ -120,12 +142,18 @@ class Multiplier(Formalism):
     accepted = staticmethod(projected)
     iteration_matrix = staticmethod(iteration_matrix)
     correction = staticmethod(correction)
+    keep = staticmethod(keep)
 
     def __post_init__(self) -> None:
         stabilization_options(self.name, self.stabilization)
 
-    def workspace(self, compiled: Compiled) -> NoWorkspace:
-        return NoWorkspace(frozen(stabilization_options(self.name, self.stabilization)))
+    def workspace(self, compiled: Compiled) -> MultiplierWorkspace:
+        options = frozen(stabilization_options(self.name, self.stabilization))
+        values = np.zeros(int(compiled.system.elimination.n_values[0]) if redundant(compiled) else 0)
+        return MultiplierWorkspace(options, make_row_choice(compiled), values)
+
+    def has_path(self, compiled: Compiled) -> bool:
+        return redundant(compiled)
 
     @property
     def stabilization_name(self) -> str:

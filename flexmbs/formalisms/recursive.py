@@ -43,6 +43,7 @@ from flexmbs.dynamics.equations import body_forces, kinematics
 from flexmbs.dynamics.joint_forces import add_slopes
 from flexmbs.dynamics.inertia import shape_products
 from flexmbs.dynamics.work import unconnected
+from flexmbs.formalisms.choice import Choice, keep_rows, make_row_choice, redundant
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.dynamics.kkt import correct, error_of_constraints, independence, on_constraints
 from flexmbs.formalisms.rigid_tree import RigidTree, is_rigid_tree
@@ -69,6 +70,7 @@ class Workspace(NamedTuple):
     options: np.ndarray  # (2,) of the stabilization
     calls: np.ndarray  # (3,) int64 addresses of `factor_at`, `schur_at` and `solve_at`, the second where there are loops
     memory: np.ndarray  # words of ``factors``
+    choice: Choice  # of independent rows, empty where none are redundant
 
 
 @called
@@ -112,7 +114,7 @@ def schur_at(equations, factors, here, t, c_mass, c_damping):
     if c_damping >= 0.0:
         pieces_loads(system, art, schur, c_damping)
         coupling_loads(work, art, schur, q, c_damping)
-    status = schur_complement(art, schur)
+    status = schur_complement(art, schur, work.path.left_out)
     if status < 0:
         # only a row of negative compliance can fail: the body lacks the inertia of its rotor
         failed = -1 - status - constraint_nodes(system)
@@ -271,6 +273,12 @@ def projected(system, work, workspace, t, q, s):
     return left
 
 
+@part
+def keep(system, work, workspace, t, q, s):
+    """The independent rows for the coming step, where some are redundant."""
+    keep_rows(system, work, workspace.choice, t, q, s)
+
+
 @dataclass(frozen=True)
 class Recursive(Formalism):
     """Recursive formalism in O(n). ``stabilization`` (explicit integrators): None, `Baumgarte` or `Projection`.
@@ -303,6 +311,7 @@ class Recursive(Formalism):
     accepted = staticmethod(projected)
     iteration_matrix = staticmethod(iteration_matrix)
     correction = staticmethod(correction)
+    keep = staticmethod(keep)
 
     def __post_init__(self) -> None:
         stabilization_options(self.name, self.stabilization)
@@ -316,7 +325,10 @@ class Recursive(Formalism):
         kernels = factor_at, schur_at if len(factors.coupled.node) else None, solve_at
         calls = [kernel.address(equations, factors, one) if kernel else 0 for kernel in kernels]
         frozen(constants := (options, np.array(calls, np.int64), words(factors)))
-        return Workspace(factors, *constants)
+        return Workspace(factors, *constants, make_row_choice(compiled))
+
+    def has_path(self, compiled: Compiled) -> bool:
+        return redundant(compiled)
 
     def fitting(self, compiled: Compiled, needs: str) -> Formalism:
         short = needs == "accelerations" and not self.wrenches and is_rigid_tree(compiled.system)

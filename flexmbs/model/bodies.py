@@ -29,6 +29,8 @@ from flexmbs.model.fields import (
 )
 from flexmbs.model.frames import GROUND, BodyHandle, Frames
 
+ROUND_OFF = 1e-14  # of the largest principal moment: a smaller one is zero
+
 
 class Findings(NamedTuple):
     """Result of checking one body: frame names, number of modes, problems, frequency of its highest normal mode in Hz."""
@@ -76,6 +78,11 @@ class Body(Declaration, section="bodies"):
     def has_inertia(self) -> bool:
         """False for a body whose rotation must be constrained."""
         return True
+
+    @property
+    def has_full_inertia(self) -> bool:
+        """False for a body with a rotation about its centre of mass that has no kinetic energy."""
+        return self.has_inertia
 
     def findings(self) -> Findings:
         """Check this body by itself. Raises `InputError` for a file that cannot be read."""
@@ -180,6 +187,11 @@ class RigidBody(BodyWithFrames, kind="rigid"):
     @property
     def has_inertia(self) -> bool:
         return any(any(row) for row in self.inertia)
+
+    @property
+    def has_full_inertia(self) -> bool:
+        low, _, high = np.linalg.eigvalsh(np.array(self.inertia))
+        return bool(low > ROUND_OFF * high)
 
     def lever(self, frame: str) -> Vector:
         return tuple(x - c for x, c in zip(self.frame_position(frame), self.com))

@@ -160,7 +160,7 @@ class _Document:
         if model["calm"]:
             self._notes(["Largest forces and moments outside of steps with impacts."])
         if any(not row[8] for row in model["joints"]):
-            self._notes(["* not unique: redundant constraints; the multipliers of least norm are shown."])
+            self._notes(["* not unique: redundant constraints; the wrenches of least norm are shown."])
         others = [
             *model["forces"], *((name, f"drive, {kind}", on) for name, kind, on in model["drives"]),
             *((name, f"coupling, {kind}", text) for name, kind, text in model["couplings"]),

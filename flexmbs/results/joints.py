@@ -4,16 +4,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.dynamics.dense import multipliers_of_least_norm, row_rank, terms
+from flexmbs.dynamics.dense import row_rank, terms
 from flexmbs.dynamics.work import make_work
+from flexmbs.initial.priorities import Condition, by_priority
 from flexmbs.model.motions import Motion, Prescribed
 from flexmbs.results.histories import Motions, joint_history, opposite_wrench, states_of
 from flexmbs.system.compile import Compiled
 from flexmbs.system.compile_forces import JointPlace
 from flexmbs.system.coordinates import inverse_coordinates
+from flexmbs.system.sizes import model_size
 from flexmbs.system.trajectory import Trajectory
 
 UNIQUE = 1e-6  # of a self-stress of length one
+RANKED = 20  # outputs by which the rank at regular positions is judged
+NUMBERS = 10**7  # of wrenches by self-stresses that are kept at a time, 80 MB
 
 
 class JointHistories(NamedTuple):
@@ -53,23 +57,79 @@ def history_shapes(compiled: Compiled, nt: int) -> dict[str, tuple[int, ...]]:
 def joint_histories(
     compiled: Compiled, trajectory: Trajectory, *, redundant: bool, least_norm: bool = True
 ) -> JointHistories:  # fmt: skip
-    """Wrenches and coordinates of all joints; with redundant constraints by the multipliers of least norm, or by given ones,
-    which are equivalent for joints with a unique wrench."""
+    """Wrenches and coordinates of all joints; with redundant constraints those of least norm, or by given multipliers, which are
+    equivalent for joints with a unique wrench."""
     beta = path_coordinates(compiled, trajectory)
     if not redundant:
         return _histories(compiled, trajectory, trajectory.lam, beta)
-    system, work = compiled.system, make_work(compiled.system, beta[0])
-    lam = np.empty_like(trajectory.lam)
-    G0 = terms(system, work, float(trajectory.t[0]), trajectory.q[0], trajectory.s[0]).G
-    for i, t in enumerate(trajectory.t):
-        if not least_norm:
-            lam[i] = trajectory.lam[i]
-            continue
-        work.path.beta[:] = beta[i]
-        G = terms(system, work, float(t), trajectory.q[i], trajectory.s[i]).G
-        lam[i] = multipliers_of_least_norm(G, trajectory.lam[i])
-    found = _histories(compiled, trajectory, lam, beta)
-    return found._replace(unique=_unique(compiled, trajectory, lam[:1], beta[:1], G0))
+    lam, pick = trajectory.lam, np.unique(np.linspace(0, len(trajectory.t) - 1, RANKED).astype(int))
+    rank = max(row_rank(_decomposed(compiled, trajectory, beta, i)[1]) for i in pick)
+    d = lam.shape[1] - rank
+    stress = np.array([_decomposed(compiled, trajectory, beta, 0)[0][:, rank:]])
+    unique = _unique(compiled, trajectory, lam[:1], beta[:1], stress[0])
+    if least_norm and d:
+        size = max(1, NUMBERS // (6 * len(compiled.places) * d))  # outputs at a time
+        length, parts = _length(compiled, unique), []
+        for of in (range(a, min(a + size, len(lam))) for a in range(0, len(lam), size)):
+            stress = np.array([_decomposed(compiled, trajectory, beta, i)[0][:, rank:] for i in of])
+            parts.append(_of_least_norm(compiled, _some(trajectory, of), beta[of], stress, length))
+        lam = np.concatenate(parts)
+    return _histories(compiled, trajectory, lam, beta)._replace(unique=unique)
+
+
+def _decomposed(compiled: Compiled, trajectory: Trajectory, beta: np.ndarray, i: int) -> tuple[np.ndarray, np.ndarray]:
+    """Left singular vectors (nc, nc) and singular values of G at output i; the last vectors y are self-stresses, Gᵀ y = 0."""
+    work = make_work(compiled.system, beta[i])
+    G = terms(compiled.system, work, float(trajectory.t[i]), trajectory.q[i], trajectory.s[i]).G
+    return np.linalg.svd(G)[:2]
+
+
+def _some(trajectory: Trajectory, outputs: range) -> Trajectory:
+    """These outputs of a trajectory."""
+    of = slice(outputs.start, outputs.stop)
+    return Trajectory(*(np.ascontiguousarray(values[of]) for values in trajectory))
+
+
+def _of_least_norm(
+    compiled: Compiled, trajectory: Trajectory, beta: np.ndarray, stress: np.ndarray, length: float
+) -> np.ndarray:  # fmt: skip
+    """(nt, nc) λ + Y a with the least Σ |f|² + |n|²/ℓ² over the wrenches (f, n) of all joints on their children, at the
+    children's frames; of those that give the same wrenches with the least |λ|, as of couplings in parallel.
+
+    The wrenches are w + W a; W by one evaluation for each column y of ``stress``. A norm of forces of the joints, not of
+    multipliers, does not depend on which joints are cut. ``length``: ℓ (m), `_length`. Theory, section 31.
+    """
+    lam, d = trajectory.lam, stress.shape[2]
+    weight = np.array([1.0, 1.0, 1.0, *[1.0 / length] * 3])
+    size = max(float(np.abs(lam).max(initial=0.0)), 1.0)
+
+    def wrenches(multipliers: np.ndarray) -> np.ndarray:
+        found = _histories(compiled, trajectory, multipliers, beta)
+        each = [declared_wrench(compiled, trajectory, found, joint) * weight for joint in compiled.places]
+        return np.concatenate(each, axis=1)
+
+    base = wrenches(lam)
+    W = np.stack([(wrenches(lam + size * stress[:, :, k]) - base) / size for k in range(d)], axis=2)
+    out = np.empty_like(lam)
+    for i in range(len(lam)):
+        out[i] = lam[i] + stress[i] @ by_priority([Condition(W[i], -base[i]), Condition(stress[i], -lam[i])], d)
+    return out
+
+
+def _length(compiled: Compiled, unique: np.ndarray) -> float:
+    """ℓ (m) by which moments are divided: the largest distance on a body between frames of joints without a unique wrench."""
+    frames, nb = compiled.system.frames, len(compiled.bodies)
+    ends = [
+        compiled.frames[end]
+        for name, place in compiled.places.items()
+        if not unique[nb + place.cut if place.cut >= 0 else place.body]
+        for end in (compiled.model.joints[name].parent, compiled.model.joints[name].child)
+    ]
+    longest = 0.0
+    for body in {int(frames.body[m]) for m in ends}:
+        own = np.array([frames.x[m] for m in ends if frames.body[m] == body])
+        longest = max(longest, float(np.linalg.norm(own[:, None] - own[None], axis=2).max()))
+    return longest or model_size(compiled)
 
 
 def start_coordinates(compiled: Compiled) -> np.ndarray:
@@ -95,12 +155,12 @@ def _histories(compiled: Compiled, trajectory: Trajectory, lam: np.ndarray, beta
     return found
 
 
-def _unique(compiled: Compiled, trajectory: Trajectory, lam: np.ndarray, beta: np.ndarray, G: np.ndarray) -> np.ndarray:
-    """Joints whose wrench does not change under a self-stress: multipliers y with Gᵀ y = 0, at the first output."""
-    u, size, _ = np.linalg.svd(G)
-    rank = row_rank(size)
-    y = u[:, rank:] @ np.random.default_rng(0).uniform(0.5, 1.0, G.shape[0] - rank)
-    first = Trajectory(*(np.ascontiguousarray(values[:1]) for values in trajectory))
+def _unique(
+    compiled: Compiled, trajectory: Trajectory, lam: np.ndarray, beta: np.ndarray, stress: np.ndarray
+) -> np.ndarray:  # fmt: skip
+    """Joints whose wrench does not change under the self-stresses (nc, d), at the first output."""
+    y = stress @ np.random.default_rng(0).uniform(0.5, 1.0, stress.shape[1])
+    first = _some(trajectory, range(1))
     force = max(float(np.abs(lam).max(initial=0.0)), 1.0)
     base, other = (_histories(compiled, first, lam + c * force * y, beta) for c in (0.0, 1.0))
     change = np.concatenate([other.primary - base.primary, other.cut - base.cut], axis=1)[0]

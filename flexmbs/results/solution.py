@@ -115,7 +115,7 @@ class SolutionData:
 
     @property
     def lam(self) -> FloatArray:
-        """Lagrange multipliers (nt, nc); of least norm where constraints are redundant."""
+        """Lagrange multipliers (nt, nc); those of the wrenches of least norm where constraints are redundant."""
         return self._joints.lam if self.run.redundant else self.trajectory.lam
 
     @property

@@ -15,6 +15,7 @@ from flexmbs.initial.arguments import by_joint, instant, numbers
 from flexmbs.initial.assembly import Assemble
 from flexmbs.initial.dependent_motions import require_independent_motions
 from flexmbs.initial.initial_state import ACCEPTED_GAP, InitialState, changes, consistent_state, initial_state, settle
+from flexmbs.initial.without_inertia import body_without_inertia
 from flexmbs.model.check import declaration_report, require_model
 from flexmbs.model.check_functions import require_functions
 from flexmbs.model.model import ModelData
@@ -115,7 +116,8 @@ def settled_state(
     z = np.zeros(int(compiled.system.layout[4])) if z is None else z
     settled = settle(compiled, work, t, q, s, z)
     if settled.status < 0:
-        raise InputError(f"bodies.{compiled.bodies[-1 - settled.status]}: its motion has no inertia; give it mass")
+        body = body_without_inertia(compiled, settled.status, q, beta)
+        raise InputError(f"bodies.{body}: its motion has no inertia; give it mass")
     if not settled.left <= ACCEPTED_GAP:
         raise InputError(f"state: the joints do not close at t = {t:g} s, residual {settled.left:.3g} (m or rad); start closer")
     return State(compiled, t, q, s, settled.sd, settled.lam, z, work.beta[:-SPARE].copy())

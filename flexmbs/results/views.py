@@ -98,7 +98,7 @@ class JointView:
     wrench (nt, 6): force and moment of the parent on the child at the child's frame, in that frame's axes [N, N m]; drives,
     couplings and joint forces are included. force, torque (nt, 3): the same in world axes. effort (nt, nv): its components along
     the degrees of freedom, the sum of drives, couplings and joint forces. unique: False if redundant constraints leave the
-    wrench undetermined; it is then that of the multipliers of least norm.
+    wrench undetermined; it is then one of those with the least Σ |f|² + |n|²/ℓ² over all joints (theory, section 31).
     """
 
     name: str
@@ -129,8 +129,8 @@ class DriveView:
 class CouplingView:
     """A coupling Σ aᵢ qᵢ = b: its value Σ aᵢ qᵢ (nt,), the multiplier λ (nt,), the torques and forces aᵢ λ (nt,) on its
     coordinates by their names [N m or N], and the power λ Σ aᵢ q̇ᵢ (nt,) that it puts into the system [W]; a of each output where
-    user functions give them. unique: False if redundant constraints leave the multiplier undetermined; it is then that of least
-    norm.
+    user functions give them. unique: False if redundant constraints leave the multiplier undetermined; it is then that of the
+    wrenches of least norm.
     """
 
     name: str

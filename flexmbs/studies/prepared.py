@@ -1,5 +1,6 @@
 """A model and the options of a run → the run at its start, with what its solution will say about it."""
 
+import dataclasses
 import time
 import warnings
 from typing import Any, NamedTuple
@@ -81,11 +82,12 @@ def prepared(
     if singular:
         singular = singular._replace(near=in_coordinates(joint, singular.near, chosen["coordinates"])[1])
     regular = singular.near if singular else first_state
+    first = pivots(compiled, regular.q, regular.s, regular.beta)
+    compiled = dataclasses.replace(compiled, rank=first.rank(NEARLY))
     run = Run(compiled, method, form, times, make_work(compiled.system, first_state.beta), events)
     run.connect()
     all_compiled(form.name, method.name)
     run.begin(first_state)
-    first = pivots(compiled, regular.q, regular.s, regular.beta)
     redundant = first.dependent(DEPENDENT)
     if redundant:
         require_determined_loads(compiled, first_state)

@@ -54,6 +54,7 @@ class Compiled:
     force_states: tuple[str, ...] = ()
     contacts: tuple[str, ...] = ()  # names of the rows of `Contacts`
     corners: tuple[float, ...] = ()  # times (s) of the laws that controlled steps must not pass over
+    rank: int | None = None  # of the constraints at regular positions near the start of a run, where it is known
 
     @property
     def bodies(self) -> tuple[str, ...]:

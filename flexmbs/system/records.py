@@ -435,6 +435,7 @@ class Path(NamedTuple):
     change: np.ndarray  # (nβ, 2) rate and length (s) of the step in which each of them changed most
     kept: np.ndarray  # (ncut, 3) what relations kept at the last accepted step
     pivot: np.ndarray  # (ns + nc,) largest pivot so far of each constraint row
+    left_out: np.ndarray  # (ns + nc,) `LEFT_OUT` for constraint rows that depend on others everywhere, else 0
     force: np.ndarray  # (ncontacts, 3) forces of rigid contacts, as the method of integration gives them
     impulse: np.ndarray  # (ncontacts, 3) of the last step
     mode: np.ndarray  # (ncontacts,) int64 of contact and friction

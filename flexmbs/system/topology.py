@@ -2,8 +2,10 @@
 
 The tree is a spanning tree that keeps the joints with fewest degrees of freedom, so that the cut joints give few loop-closure
 equations (`spanning`); the user may name the cuts. Every cut closes one of the n_h = n_c − n independent loops. Coordinates are
-nothing but this choice: with ``coordinates="absolute"`` every body hangs on the ground by a free joint and every joint is cut;
-a point mass, which has no rotations of its own, keeps its joint or moves by three translations. With
+nothing but this choice: with ``coordinates="absolute"`` every body hangs on the ground by a free joint and every joint is cut.
+A body without inertia of its own in all directions (massless, a point mass, a thin rod) keeps its joint,
+and so do the bodies that it carries, whose inertia it moves: then the mass matrix is definite where that
+of joint coordinates is. A point mass that nothing holds moves by three translations. With
 ``coordinates="rheonomic"`` the driven coordinates of the tree are functions of time instead of unknowns (`prescribed`).
 """
 
@@ -88,10 +90,8 @@ class Topology:
             return []
         named = ", ".join(f"{primary.body} (on {primary.label})" for primary in kept[:10]) + (", ..." if len(kept) > 10 else "")
         others = f"the other {len(self.tree) - len(kept)} bodies have absolute ones" if len(kept) < len(self.tree) else ""
-        why = "a point mass has no rotations of its own to constrain"
-        return [
-            f"coordinates: absolute ones were asked for, but point masses keep those of their joints: {named}; {others or why}"
-        ]
+        why = "they have no inertia of their own in all directions, or hang on such bodies"
+        return [f"coordinates: absolute ones were asked for, but those of joints are kept: {named}; {others or why}"]
 
     def __str__(self) -> str:
         lines = []
@@ -142,7 +142,8 @@ def topology(model: ModelData, coordinates: str = "joint") -> Topology:
         rows = reasons_for_rows(model, set(carried))
         drives = explicit_drives(model, rows)
         return Topology(coordinates, tuple(_rheonomic(primary, drives) for primary in tree), cuts, carried, rows)
-    absolute = [primary if _keeps_its_joint(model, primary) else _free(model.bodies[primary.body]) for primary in tree]
+    light = _without_full_inertia(model)
+    absolute = [primary if _keeps_its_joint(model, primary, light) else _free(model.bodies[primary.body]) for primary in tree]
     kept = {primary.joint for primary in absolute}
     cuts = tuple(name for name in model.joints if name not in kept)
     return Topology(coordinates, tuple(absolute), cuts, {joint: body for joint, body in carried.items() if joint not in kept})
@@ -200,8 +201,15 @@ def _free(body: Body) -> PrimaryJoint:
     return PrimaryJoint(body.name, GROUND, FrameRef(GROUND), FrameRef(body.name), motions)
 
 
-def _keeps_its_joint(model: ModelData, primary: PrimaryJoint) -> bool:
-    """A point mass has no rotations to constrain: on a joint that gives it a rotation it stays also in absolute coordinates."""
-    if not isinstance(model.bodies[primary.body], PointMass) or primary.joint is None:
+def _without_full_inertia(model: ModelData) -> set[str]:
+    """Bodies that have a motion without kinetic energy, in absolute coordinates."""
+    return {body.name for body in model.bodies.values() if not (body.has_mass and body.has_full_inertia)}
+
+
+def _keeps_its_joint(model: ModelData, primary: PrimaryJoint, light: set[str]) -> bool:
+    """Joints that carry bodies without inertia in all directions stay, and those that such bodies carry; not balls, whose point
+    masses move by translations.
+    """
+    if primary.joint is None or not (primary.body in light or primary.parent in light):
         return False
-    return not any(motion.nv >= 3 for motion in primary.motions)
+    return not (isinstance(model.bodies[primary.body], PointMass) and any(motion.nv >= 3 for motion in primary.motions))

@@ -22,6 +22,7 @@ from flexmbs.formalisms import calls as equations
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.initial.assembly import displaced, holonomic_rows
 from flexmbs.initial.initial_state import InitialState, settle
+from flexmbs.initial.without_inertia import body_without_inertia
 from flexmbs.integrators import run_context
 from flexmbs.integrators.generalized_alpha import JERK_STEPS, SMOOTH_JERK
 from flexmbs.integrators.integrator import Integrator
@@ -232,7 +233,11 @@ class Run:
     def _calls(self) -> Iterator[tuple[int, Any, tuple[Any, Any, Any]]]:
         c, used = self.context, set(self.method.uses)
         for index, kernel in enumerate(equations.of_formalism(type(self.form))):
-            if kernel is not None and (index in used or (index in (ACCEPTED, KEEP) and self.method.evaluated)):
+            if index == KEEP:
+                needed = self.form.has_path(self.compiled)
+            else:
+                needed = index in used or (index == ACCEPTED and self.method.evaluated)
+            if kernel is not None and needed:
                 yield index, kernel, (self.model, c.state, c.state)
         for index, kernel in enumerate(equations.SHARED, RESIDUAL):
             watched = (index == EVENTS and self.declared) or (index == CONTACTS and c.counts[UNSEEN])
@@ -286,7 +291,7 @@ class Run:
         c, state, p = self.context, self.state, self.packed
         settled = settle(self.compiled, self.work, t, state.q, state.s, state.z)
         if settled.status < 0:
-            body = self.compiled.bodies[-1 - settled.status]
+            body = body_without_inertia(self.compiled, settled.status, state.q, self.work.path.beta)
             raise InputError(
                 f"bodies.{body}: nothing gives its motion inertia (mass matrix not positive definite); give it mass or a joint"
             )

@@ -38,7 +38,7 @@ def factor(sizes, signs, pairs, after, at, K):
     for number, (i, j) in enumerate(pairs):
         a, b = (i, j) if number % 2 else (j, i)
         add_block(e, values, a, b, 0.5 * K[at[a] : at[a + 1], at[b] : at[b + 1]], 2.0)
-    dropped = factorize(e, values, np.zeros(at[-1]))
+    dropped = factorize(e, values, np.zeros(at[-1]), np.zeros(at[-1]))
     return e, values, dropped
 
 
@@ -120,7 +120,7 @@ def test_an_indefinite_mass_block_is_named():
     values = np.zeros(int(e.n_values[0]))
     add_block(e, values, 0, 0, K[:3, :3], 1.0)
     add_block(e, values, 1, 1, K[3:, 3:], 1.0)
-    assert factorize(e, values, np.zeros(7)) == -1 - 1
+    assert factorize(e, values, np.zeros(7), np.zeros(7)) == -1 - 1
 
 
 def test_a_solution_by_an_abandoned_factor_stays_in_its_arrays():

@@ -176,7 +176,7 @@ def test_bodies_that_keep_their_joints_in_absolute_coordinates_are_reported():
     options = {"t_end": 0.02, "step": 0.01}
     notes = fm.simulate(model, coordinates="absolute", **options).run.notes
     assert [note for note in notes if note.startswith("coordinates:")] == [
-        "coordinates: absolute ones were asked for, but point masses keep those of their joints: high (on string), "
+        "coordinates: absolute ones were asked for, but those of joints are kept: high (on string), "
         "low (on thread); the other 2 bodies have absolute ones"
     ]
     assert not any(note.startswith("coordinates:") for note in fm.simulate(model, **options).run.notes)

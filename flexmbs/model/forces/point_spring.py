@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from flexmbs.law_kernel import Row, law_kernel
-from flexmbs.model.fields import Nonnegative, OptionalPositive
+from flexmbs.model.fields import Nonnegative, OptionalNonnegative
 from flexmbs.model.forces.force import AlongLine
 from flexmbs.model.functions import OptionalFunction, function_of
 from flexmbs.model.laws import first_two
@@ -41,7 +41,7 @@ class PointSpring(AlongLine, kind="point-spring"):
     c : float [N s/m]
         Damping.
     length : float or None [m]
-        Unloaded length; None: the initial distance.
+        Unloaded length; None: the initial distance. With 0 the force is k r, which balances a weight in every position.
     law : function or None
         ``law(t, elongation, rate)`` returns the tension [N] and replaces k and c.
 
@@ -58,7 +58,7 @@ class PointSpring(AlongLine, kind="point-spring"):
 
     k: Nonnegative = 0.0
     c: Nonnegative = 0.0
-    length: OptionalPositive = None
+    length: OptionalNonnegative = None
     law: TensionFunction = None
 
     def unloaded_length(self) -> float | None:

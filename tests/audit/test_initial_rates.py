@@ -1,0 +1,48 @@
+"""Velocities that a drive with an initial rate gives to joints whose v0 nobody declared are reported with value and remedy."""
+
+import pytest
+
+import flexmbs as fm
+from flexmbs.model.laws import TimeLaw
+
+
+def cart(motion: TimeLaw, v0: float | None = None) -> fm.Model:
+    """A pendulum of 1 kg and 0.5 m on a driven cart."""
+    model = fm.Model("pendulum on a cart")
+    frame = model.add(fm.RigidBody("cart", mass=5.0, inertia=(1, 1, 1)))
+    bob = model.add(fm.RigidBody("bob", mass=1.0, com=(0, 0, -0.5), inertia=(0.01, 0.01, 0.001)))
+    model.add(fm.Prismatic("rail", model.ground, frame, axis="x"))
+    model.add(fm.Revolute("hinge", frame, bob, axis="y", v0=v0))
+    model.add(fm.Drive("push", "rail", motion))
+    return model
+
+
+def told(model: fm.Model, coordinates: str) -> list[str]:
+    run = fm.simulate(model, t_end=0.02, step=1e-2, coordinates=coordinates)
+    return [f"{check.status}: {check}" for check in run.audit if check.title == "Initial velocities"]
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute", "rheonomic"])
+def test_the_response_to_a_blow_is_reported(coordinates: str) -> None:
+    """m c/(J + m c²) · 1 m/s = 0.5/0.26 = 1.92 rad/s; declared velocities and drives that start at rest are none."""
+    found = told(cart(fm.Ramp(0.0, rate=1.0)), coordinates)
+    assert len(found) == 1
+    assert found[0].startswith("WARN: Initial velocities: hinge at 1.92 rad/s: not declared")
+    assert "push" in found[0]
+    assert "declare v0" in found[0]
+    assert told(cart(fm.Ramp(0.0, rate=1.0), v0=0.0), coordinates) == []
+    assert told(cart(fm.SmoothStep(0.3, duration=0.2)), coordinates) == []
+
+
+def test_velocities_that_the_constraints_determine_are_no_response() -> None:
+    """A slider-crank at constant speed: all follow from the crank."""
+    model = fm.Model("slider-crank", gravity=(0, 0, 0))
+    crank = model.add(fm.RigidBody("crank", mass=1.0, inertia=(0.1, 0.1, 0.1), frames={"end": (0.2, 0, 0)}))
+    rod = model.add(fm.RigidBody("rod", mass=1.0, inertia=(0.1, 0.1, 0.1), frames={"end": (0.6, 0, 0)}))
+    slider = model.add(fm.RigidBody("slider", mass=1.0, inertia=(0.1, 0.1, 0.1)))
+    model.add(fm.Revolute("main", model.ground, crank, q0=0.5))
+    model.add(fm.Revolute("pin", crank["end"], rod, q0=-0.66))
+    model.add(fm.Prismatic("guide", model.ground, slider, q0=0.77))
+    model.add(fm.Revolute("wrist", rod["end"], slider, q0=0.16))
+    model.add(fm.Drive("motor", "main", fm.Ramp(0.5, rate=2.0)))
+    assert told(model, "joint") == []
