@@ -89,6 +89,17 @@ def singular_position(compiled: Compiled, start: InitialState) -> Singular | Non
     return Singular(lost or [name for name, _ in here.dependent(NEARLY)], near)
 
 
+def has_usual_rank(compiled: Compiled, start: InitialState, singular: Singular | None) -> bool:
+    """True where the rank of G at ``singular.near``, else at the start, is that of other positions too.
+
+    It is not known where rows depend on others and no position beside the start was found to compare with.
+    """
+    if singular is not None or compiled.n_constraints == 0:
+        return True
+    G = _unit_rows(compiled, start.q, start.s, start.beta)
+    return _factored(compiled, G).rank(NEARLY) == min(G.shape) or _moved(compiled, start, G) is not None
+
+
 def lost_on_the_way(first: Pivots, last: Pivots) -> str:
     """The joint or drive whose rows have become nearly dependent between two states, or ""."""
     rank = first.rank(NEARLY)

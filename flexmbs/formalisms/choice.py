@@ -5,8 +5,8 @@
 with a regular G_d of as many rows as G has rank. Rows have length one and columns the scale of their inertia, so that neither
 units nor sizes decide; elastic coordinates depend on others only where the rigid ones do not suffice. Rows that depend on others
 are left out. The choice is re-selected where a pivot of Ĝ_d falls below 1e-10, an entry of X = Ĝ_d⁻¹Ĝ_i exceeds the limit, a
-row that was left out becomes independent again, |Ĝ_r,i − Ĝ_r,d X| > 1e-6, or such a row is more than ten times one of those it
-depends on, |Ĝ_r,d Ĝ_d⁻¹| > 10.
+row that was left out becomes independent again, |Ĝ_r,i − Ĝ_r,d X| > 1e-6, or such a row is more than twice one of those that it
+depends on, |Ĝ_r,d Ĝ_d⁻¹| > 2.
 
 Overconstrained linkages have their rank only where the loops are closed. Beside such positions, as at
 stages of a step, redundant rows are independent by the error of the position. Where the rank at regular
@@ -37,7 +37,7 @@ from flexmbs.system.records import Equations, Evaluation
 DEPENDENT = 1e-6  # of the first pivot: rows below depend on others
 SINGULAR = 1e-10  # pivots of G_d below: another choice is needed
 LIMIT = 2.0  # largest entry of G_d⁻¹G_i, in the scale of inertia, before the independent velocities are re-selected
-MOST_OF_ROW = 10.0  # largest part of a row in one that is left out: errors of closure grow by no more
+MOST_OF_ROW = 2.0  # largest part of a row in one that is left out, as LIMIT: a step later it may be infinite
 PRESCRIBED = 2.0  # length of the rows of drives, longer than any entry of others: they are the first to be taken
 ROUND_OFF = 1e-12  # m or rad per unit of a coordinate: rows no longer than this are none
 VANISHING = 1e-5  # of the longest row: shorter rows are not made longer

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from flexmbs.api.model import Model
 from flexmbs.diagnosis.assemble import redundancy_text
-from flexmbs.diagnosis.rank import DEPENDENT, NEARLY, Pivots, Singular, pivots, singular_position
+from flexmbs.diagnosis.rank import DEPENDENT, NEARLY, Pivots, Singular, has_usual_rank, pivots, singular_position
 from flexmbs.diagnosis.singular_positions import passage_notes, passages
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import AssemblyWarning, InputError
@@ -78,12 +78,13 @@ def prepared(
         progress(0.0, "assembling")
     joint, first_state = _starting_state(model, start.given, start.assembly)
     singular = singular_position(joint, first_state)
+    usual = has_usual_rank(joint, first_state, singular)
     compiled, first_state = in_coordinates(joint, first_state, chosen["coordinates"])
     if singular:
         singular = singular._replace(near=in_coordinates(joint, singular.near, chosen["coordinates"])[1])
     regular = singular.near if singular else first_state
     first = pivots(compiled, regular.q, regular.s, regular.beta)
-    compiled = dataclasses.replace(compiled, rank=first.rank(NEARLY))
+    compiled = dataclasses.replace(compiled, rank=first.rank(NEARLY) if usual else None)
     run = Run(compiled, method, form, times, make_work(compiled.system, first_state.beta), events)
     run.connect()
     all_compiled(form.name, method.name)

@@ -2,8 +2,8 @@
 
     python reports/formalisms/linkages.py        -> linkages.png, linkages.json, the table of README.md
 
-Errors are those of the closure of the joint angles by Denavit–Hartenberg matrices (tests/formalisms/overconstrained.py), and of the
-energy balance over the largest energy or work.
+Errors are those of the closure of the joint angles by Denavit–Hartenberg matrices, as in
+tests/formalisms/overconstrained.py, and of the energy balance over the largest energy or work.
 """
 
 import json
@@ -105,6 +105,11 @@ def main() -> None:
             print(name, row, flush=True)
             if angles is not None and name in LOOPS:
                 shown.setdefault(name, angles)
+        written(found, shown)
+
+
+def written(found: dict[str, list[dict[str, object]]], shown: dict[str, np.ndarray]) -> None:
+    """Figure, numbers and table of the linkages so far."""
     with house_style():
         draw(shown).savefig(HERE / "linkages.png", dpi=140)
     (HERE / "linkages.json").write_text(json.dumps(found, indent=1, ensure_ascii=False))

@@ -2,12 +2,16 @@
 
 import math
 import pathlib
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from rods import rod
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "formalisms"))
+import overconstrained
 
 import flexmbs as fm
 from flexmbs.formalisms import FORMALISMS
@@ -73,7 +77,12 @@ def blocks() -> fm.Model:
     return model
 
 
-SMOOTH: dict[str, Callable[[], fm.Model]] = {"arm": arm, "linkage": linkage, "stop": stop_with_law}
+def bennett() -> fm.Model:
+    """Redundant rows, of which others are independent within the run."""
+    return overconstrained.linkage(overconstrained.Loop(overconstrained.bennett(), (2.8, 0.9, -2.8, -0.9)), 2.0 * math.pi)
+
+
+SMOOTH: dict[str, Callable[[], fm.Model]] = {"arm": arm, "linkage": linkage, "stop": stop_with_law, "bennett": bennett}
 CASES = [
     (name, form, coordinates, integrator)
     for form, kind in FORMALISMS.items()
