@@ -85,7 +85,7 @@ def line_forces(system, work, t, here, slopes):
         if together and rows.value[f, rows.value.shape[1] - 1] > 0.0:
             take_no_rates(rows.law, f, work.force_rate)
             continue
-        u = ZERO3 if together else scale(1.0 / length, d)
+        u = scale(0.0 if together else 1.0 / length, d)
         rate = dot(u, sub(vb, tmul(Rr, va)))
         given = (t, length - rows.value[f, rows.value.shape[1] - 1], rate)
         give_states(rows.law, f, here.z, work.laws.x, 3)
