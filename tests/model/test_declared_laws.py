@@ -139,7 +139,7 @@ def test_numbers_and_functions_are_laws() -> None:
         ),
         (lambda: fm.FrameForce("f", "b", axes="body"), "forces.f.axes: must be 'world' or 'follower'"),
         (lambda: fm.PointSpring("s", "b/x", "b/x"), "forces.s.frame_b: is frame_a itself ('b/x')"),
-        (lambda: fm.PointSpring("s", "a", "b", length=-1), "forces.s.length: must be > 0, not -1"),
+        (lambda: fm.PointSpring("s", "a", "b", length=-1), "forces.s.length: must be >= 0, not -1"),
         (
             lambda: fm.PointSpring("s", "a", "b", law=lambda t: t),
             "forces.s.law: the function must be f(t, elongation, rate) -> tension",
