@@ -33,6 +33,7 @@ class Equilibrium:
     slowest: float = field(repr=False)
     slopes: Tangents = field(repr=False)
     judge: bool = field(default=True, repr=False)
+    checks: tuple[Check, ...] = field(default=(), repr=False)
 
     @cached_property
     def modes(self) -> Modes:
@@ -83,7 +84,8 @@ class Equilibrium:
         """A solution with this one state: views by body, frame, joint and drive, and its audit."""
         options = {"analysis": "statics", "t": self.state.t}
         found = solution_of([self.state], options=options, at_rest=not self.state.s.any())
-        return judged(found, audit=self.judge, balanced=True, more=[self._stability] if self.judge else [])
+        more = [*self.checks, self._stability] if self.judge else []
+        return judged(found, audit=self.judge, balanced=True, more=more)
 
     @property
     def audit(self) -> tuple[Check, ...]:

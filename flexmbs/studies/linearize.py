@@ -41,6 +41,7 @@ from flexmbs.system.names import velocity_names
 from flexmbs.system.sizes import displacement_sizes
 
 FURTHER = 0.3  # m or rad of the fastest velocity, to the state in which the matrices are compared
+OF_THIS_INSTANT = "modes of this instant alone, which say nothing about stability"
 PAUSE = 0.37  # s, to the time at which the matrices at rest are compared
 CHANGED = 1e-5  # of the entries of A: it is not constant along the motion
 
@@ -112,7 +113,8 @@ class Linearization:
     def solution(self) -> Solution:
         """A solution with the one state, and the audit."""
         found = solution_of([self.state], options={"analysis": "linearization", "t": self.state.t})
-        more = self._band if self.judge else []
+        motion = "rests or moves steadily" if self.steady else f"is not steady: {OF_THIS_INSTANT}"
+        more = [Check("Motion", PASS, motion), *self._band] if self.judge else []
         return judged(found, audit=self.judge, balanced=True, shape=True, more=more)
 
     @property
@@ -164,7 +166,7 @@ class Linearization:
         return write_linear(linear_system(self), path, version=version)
 
     def __str__(self) -> str:
-        passing = "" if self.steady else ", not steady: modes of this instant alone, which say nothing about stability"
+        passing = "" if self.steady else f", not steady: {OF_THIS_INSTANT}"
         return f"linearization in {', '.join(self.coordinates)} at t = {self.state.t:g} s{passing}\n{self.modes}"
 
 

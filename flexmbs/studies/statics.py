@@ -22,7 +22,10 @@ from flexmbs.studies.balance import RANK, Balance, balance, moved
 from flexmbs.studies.equilibrium import Equilibrium
 from flexmbs.studies.sequence import checked_times, judged, require_switch, solution_of
 from flexmbs.studies.tangent import dense, evaluate
+from flexmbs.studies.velocity_rows import later
+from flexmbs.system.check import PASS, WARN, Check
 from flexmbs.system.names import velocity_names
+from flexmbs.system.sizes import displacement_sizes
 
 MOST_LOAD_STEPS = 1_000_000
 NEWTON_STEPS = 12
@@ -39,6 +42,8 @@ MOST_HALVINGS = 6  # of the time between two equilibria
 REACH = 0.2  # first length of a relaxation's step
 TRUSTED = 200  # steps of the trust region
 ENOUGH, LITTLE, MUCH = 1e-4, 0.25, 0.75  # of the predicted decrease of the residual: accepted, region smaller, larger
+LATER = 0.3  # rad or of the size of the model: how far a steady motion has gone when it is seen again
+STAYS = 1e-7  # rad or of the size of the model: displacements that are negligible
 SHORTEST = 1e-10  # rad or relative to the size of the model: the residual has a minimum that is no zero
 
 
@@ -79,6 +84,7 @@ def statics(
     search = _Search(_first(model, t, start), steady=steady, allow_indifferent=allow_indifferent)
     found = replace(search.run(load_steps), judge=audit)
     if audit:
+        found = replace(found, checks=search.steadiness(found))
         report_findings(found)
     return found
 
@@ -237,6 +243,26 @@ class _Search:
         state = replace(state, s=s)
         return replace(state, sd=np.linalg.lstsq(known.G, dense(state).gamma, rcond=None)[0])
 
+    def steadiness(self, found: Equilibrium) -> tuple[Check, ...]:
+        """Check that a steady motion is one: a little later the same state is still in equilibrium.
+
+        It is not where loads at rest, such as weight, act on a turning part, or where a drive speeds up.
+        """
+        speed = float(np.abs(found.state.s / displacement_sizes(found.state.compiled)).max(initial=0.0))
+        if not self.steady or speed == 0.0:
+            return ()
+        title = "Steady motion"
+        try:
+            there = balance(self._motion(_resting(later(found.state, LATER / speed))))
+        except (InputError, SolverError) as error:
+            return (Check(title, WARN, f"there is none a little later: {error}"),)
+        moved_by = there.span(there.step(0.0 * there.r)[0])
+        text = f"{LATER:g} rad or of the size of the model later it is off by {moved_by:.1e} of it"
+        if moved_by <= STAYS:
+            return (Check(title, PASS, text),)
+        remedy = "simulate the model: weight, or other loads at rest, act on a turning part, or a drive is not at a constant rate"
+        return (Check(title, WARN, text, remedy),)
+
     def _result(self, state: State) -> Equilibrium:
         here = balance(state)
         loose = (here.N @ here.loose()[1]).T
@@ -254,6 +280,13 @@ class _Search:
         residual = float(np.abs(here.r).max(initial=0.0))
         counts = self.load_steps, self.iterations
         return Equilibrium(here.state, residual, *counts, names, len(loose), float(np.sqrt(here.held)), here.tangents)
+
+
+def _resting(state: State) -> State:
+    """The state with multipliers that balance it, without accelerations."""
+    zero = np.zeros(len(state.s))
+    state = replace(state, s=zero, sd=zero)
+    return replace(state, lam=np.zeros_like(state.lam))
 
 
 def _warn_of_corners(found: Equilibrium) -> None:
