@@ -143,6 +143,8 @@ class InUnits:
                 own = field.name in ("value", "value0", "rate", "amplitude", "offset", "initial", "values")
                 by = (factor if own else 1.0) * np.asarray(by)
             changes[field.name] = self.scaled(value, by, turns)
+        if isinstance(part, fm.AffineActuator):  # its command keeps its numbers
+            changes["gain"] = self.units.factor("N m" if turns else "N") * part.gain
         if isinstance(part, fm.DCMotor) and not turns:
             changes["ratio"] = part.ratio / self.units.length
         return dataclasses.replace(part, **changes)
