@@ -12,11 +12,13 @@ from flexmbs.audit.functions import functions_that_change
 from flexmbs.audit.impacts import contact_duration, impact_order, several_at_once
 from flexmbs.audit.initial_rates import initial_rates
 from flexmbs.audit.reduction import reduction
-from flexmbs.audit.samples import instants_of_samples
-from flexmbs.audit.second_opinion import sampled, second_opinion
+from flexmbs.audit.samples import instants_of_samples, sampled
+from flexmbs.audit.second_opinion import second_opinion
 from flexmbs.audit.second_run import second_run
 from flexmbs.audit.spectrum import load_spectrum
 from flexmbs.audit.step_error import step_error
+from flexmbs.audit.truncation import TITLE, truncation
+from flexmbs.audit.unresolved_modes import unresolved_modes
 from flexmbs.audit.work_within import work_within_steps
 from flexmbs.errors import AuditError, AuditWarning, shown
 from flexmbs.results.bodies import data_of, flexible_bodies
@@ -43,6 +45,7 @@ def audited(solution: SolutionData, run: Run) -> tuple[Check, ...]:
     found += _attempted("Functions of contacts", lambda: contact_rates(solution))
     found += _attempted("Second opinion", lambda: _by_other_equations(solution, run))
     found += _attempted("Second run", lambda: second_run(solution, run))
+    found += _attempted("Unresolved modes", lambda: unresolved_modes(solution, run))
     solution.statistics["audit_seconds"] = time.perf_counter() - begun
     return tuple(found)
 
@@ -50,7 +53,8 @@ def audited(solution: SolutionData, run: Run) -> tuple[Check, ...]:
 def _by_other_equations(solution: SolutionData, run: Run) -> list[Check]:
     """The checks at sampled states."""
     mine = sampled(solution, run)
-    return [*second_opinion(solution, mine, run), *reduction(mine), *load_spectrum(solution)]
+    found = [*second_opinion(solution, mine, run), *reduction(mine), *load_spectrum(solution)]
+    return [*found, *_attempted(TITLE, lambda: truncation(solution, mine, run))]
 
 
 def _attempted(title: str, checks: Callable[[], list[Check]]) -> list[Check]:

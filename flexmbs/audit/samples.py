@@ -1,10 +1,17 @@
-"""Instants of discrete controllers: at every output the time to the next sample ends at a multiple of the sample time."""
+"""States of a run stored for its audit, and instants of discrete controllers: at every output the time to the next sample ends at
+a multiple of the sample time."""
 
 import numpy as np
 
 from flexmbs.dynamics.sampled import LEFT
+from flexmbs.results.drive_jumps import disturbed
+from flexmbs.results.joints import joint_histories
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import FAIL, Check
+from flexmbs.system.compile import Compiled
+from flexmbs.system.trajectory import RunInfo, Trajectory
+from flexmbs.time_stepping.records import make_outputs
+from flexmbs.time_stepping.run import Run
 
 ALLOWED = 1e-6  # of a sample time
 
@@ -22,3 +29,27 @@ def instants_of_samples(solution: SolutionData) -> list[Check]:
             text = f"forces.{names[f]} is {left[wrong][0]:.6g} s from its next sample at t = {trajectory.t[wrong][0]:.6g} s"
             return [Check("Samples of controllers", FAIL, text, "report it")]
     return []
+
+
+def sampled(solution: SolutionData, run: Run) -> SolutionData:
+    """The states stored by the run for the audit, except those with closed rigid contacts and those after jumps of prescribed
+    velocities."""
+    samples = run.context.samples
+    usable = (samples.t >= 0.0) & (samples.closed == 0) & np.isfinite(samples.sd).all(axis=1) & ~disturbed(solution, samples.t)
+    pick = np.flatnonzero(usable)
+    out = Trajectory(*make_outputs(samples.t[pick], run.facts, samples.beta.shape[1]))
+    for name in ("q", "s", "sd", "lam", "z", "beta"):
+        getattr(out, name)[:] = getattr(samples, name)[pick]
+    return states_as_solution(solution.compiled, out, solution)
+
+
+def states_as_solution(compiled: Compiled, trajectory: Trajectory, of: SolutionData) -> SolutionData:
+    """Some states as a solution; non-unique joint forces are kept as computed."""
+    redundant = of.run.redundant
+    found = joint_histories(compiled, trajectory, redundant=bool(redundant), least_norm=False) if len(trajectory.t) else None
+    return SolutionData(compiled, trajectory, {}, RunInfo(redundant=redundant), stored=found)
+
+
+def greatest(values: np.ndarray) -> float:
+    """Largest norm of the rows."""
+    return float(np.linalg.norm(values, axis=1).max(initial=0.0))

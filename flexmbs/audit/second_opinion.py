@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flexmbs.audit.samples import greatest, states_as_solution
 from flexmbs.audit.second_run import displacements
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work, start_from
 from flexmbs.initial.initial_state import InitialState, converted, settle
 from flexmbs.integrators.run_context import FIXED, HOLDS
-from flexmbs.results.drive_jumps import disturbed
 from flexmbs.results.joints import declared_coordinates, joint_histories, start_coordinates
 from flexmbs.results.solution import SolutionData
 from flexmbs.results.state import joint_values
@@ -26,7 +26,7 @@ from flexmbs.system.check import FAIL, PASS, Check, graded
 from flexmbs.system.compile import Compiled, compile_model
 from flexmbs.system.records import SPARE, copied
 from flexmbs.system.sizes import displacement_sizes, model_size
-from flexmbs.system.trajectory import RunInfo, Trajectory
+from flexmbs.system.trajectory import Trajectory
 from flexmbs.time_stepping.records import facts, make_outputs
 from flexmbs.time_stepping.run import Run
 
@@ -68,7 +68,7 @@ def second_opinion(solution: SolutionData, mine: SolutionData, run: Run) -> list
     bodies = {name: mine.body(name) for name in mine.compiled.bodies}
     rest = _at_rest(solution, mine)
     sizes = _sizes(mine, bodies, float(solution.t[-1] - solution.t[0]), rest)
-    linear, largest = max(_norm(body.acceleration) for body in bodies.values()), max(size for size, _ in sizes.values())
+    linear, largest = max(greatest(body.acceleration) for body in bodies.values()), max(size for size, _ in sizes.values())
     text = f"{len(theirs.t)} states by the equations in {theirs.compiled.topology.coordinates} coordinates"
     worst, reactions = _accelerations(mine, theirs, bodies, sizes, rest), _reactions(mine, theirs, largest)
     limits = WITHIN if run.context.clock[HOLDS] else _limits(solution, linear)
@@ -92,25 +92,13 @@ def _limits(solution: SolutionData, linear: float) -> tuple[float, float]:
     return LIMITS if share <= LIMITS[0] else (min(share, DRIFTING[0]), DRIFTING[1])
 
 
-def sampled(solution: SolutionData, run: Run) -> SolutionData:
-    """The states stored by the run for the audit, except those with closed rigid contacts and those after jumps of prescribed
-    velocities."""
-    samples = run.context.samples
-    usable = (samples.t >= 0.0) & (samples.closed == 0) & np.isfinite(samples.sd).all(axis=1) & ~disturbed(solution, samples.t)
-    pick = np.flatnonzero(usable)
-    out = Trajectory(*make_outputs(samples.t[pick], run.facts, samples.beta.shape[1]))
-    for name in ("q", "s", "sd", "lam", "z", "beta"):
-        getattr(out, name)[:] = getattr(samples, name)[pick]
-    return _solution(solution.compiled, out, solution)
-
-
 def _judged(mine: SolutionData) -> SolutionData | None:
     """The states in the other coordinates, all of them: verdicts do not depend on the machine. None where one has none."""
     source = mine.compiled
     other = "absolute" if source.topology.coordinates == "joint" else "joint"
     target = compile_model(source.declared, other).with_initial_constants(source.initial_constants)
     first = start_coordinates(target)
-    state_at, work = _converted(mine, target), make_work(target.system, first)
+    state_at, work = converted_to(mine, target), make_work(target.system, first)
     out = Trajectory(*make_outputs(mine.t, facts(target), len(first)))
     for k, t in enumerate(mine.t):
         state = state_at(k)
@@ -120,17 +108,10 @@ def _judged(mine: SolutionData) -> SolutionData | None:
             return None
         out.q[k], out.s[k], out.sd[k], out.lam[k] = state.q, state.s, settled.sd, settled.lam
         out.z[k], out.beta[k] = state.z, work.beta[:-SPARE]
-    return _solution(target, out, mine)
+    return states_as_solution(target, out, mine)
 
 
-def _solution(compiled: Compiled, trajectory: Trajectory, of: SolutionData) -> SolutionData:
-    """Some states as a solution; non-unique joint forces are kept as computed."""
-    redundant = of.run.redundant
-    found = joint_histories(compiled, trajectory, redundant=bool(redundant), least_norm=False) if len(trajectory.t) else None
-    return SolutionData(compiled, trajectory, {}, RunInfo(redundant=redundant), stored=found)
-
-
-def _converted(mine: SolutionData, target: Compiled) -> Callable[[int], InitialState]:
+def converted_to(mine: SolutionData, target: Compiled) -> Callable[[int], InitialState]:
     """The states in the coordinates of ``target``."""
     compiled, z = mine.compiled, mine.trajectory.z
     if compiled.topology.coordinates != "joint":
@@ -162,14 +143,14 @@ def _sizes(mine: SolutionData, bodies: dict[str, BodyView], duration: float, res
     accelerations are residuals, and the scale is larger."""
     own_share = RESIDUAL if rest else 1.0
     length, gravity = model_size(mine.compiled), float(np.linalg.norm(mine.model.gravity))
-    held = PRELOAD * max((_norm(mine.joint(name).force) for name in mine.compiled.places), default=0.0) / _mass(mine)
+    held = PRELOAD * max((greatest(mine.joint(name).force) for name in mine.compiled.places), default=0.0) / _mass(mine)
     own = {}
     for name, body in bodies.items():
-        spin = _norm(body.angular_velocity)
-        turning = own_share * _norm(body.angular_acceleration) + spin**2
-        speed = max(_norm(body.velocity), length * spin) / max(duration, 1e-300)
+        spin = greatest(body.angular_velocity)
+        turning = own_share * greatest(body.angular_acceleration) + spin**2
+        speed = max(greatest(body.velocity), length * spin) / max(duration, 1e-300)
         smallest = SMALLEST * length / max(duration, 1e-300) ** 2
-        own[name] = max(gravity, own_share * _norm(body.acceleration), length * turning, held, speed, smallest), turning
+        own[name] = max(gravity, own_share * greatest(body.acceleration), length * turning, held, speed, smallest), turning
     most, fastest = (max(values) for values in zip(*own.values()))
     return {
         name: (max(linear, MINOR * most), max(turning, MINOR * fastest, NO_TURNING * max(linear, MINOR * most) / length))
@@ -189,7 +170,7 @@ def _accelerations(
         apart.append((name, np.linalg.norm(a.angular_acceleration[:n] - b.angular_acceleration, axis=1) / turning))
         if name in mine.compiled.data:
             one, other = _elastic(mine, name), _elastic(theirs, name)
-            size = max(RESIDUAL * _norm(one) if rest else _norm(one), _restoring(mine.compiled, name, a.elastic))
+            size = max(RESIDUAL * greatest(one) if rest else greatest(one), _restoring(mine.compiled, name, a.elastic))
             size = max(size, SMALLEST * linear / model_size(mine.compiled) * float(_mode_sizes(mine.compiled, name).min()))
             apart.append((name, np.linalg.norm(one[:n] - other, axis=1) / size))
     return _largest(apart, theirs.t)
@@ -197,10 +178,6 @@ def _accelerations(
 
 def _mass(solution: SolutionData) -> float:
     return float(solution.compiled.system.bodies.mass.sum())
-
-
-def _norm(values: np.ndarray) -> float:
-    return float(np.linalg.norm(values, axis=1).max(initial=0.0))
 
 
 def _elastic(solution: SolutionData, name: str) -> np.ndarray:
@@ -218,7 +195,7 @@ def _mode_sizes(compiled: Compiled, name: str) -> np.ndarray:
 def _restoring(compiled: Compiled, name: str, elastic: np.ndarray) -> float:
     """Largest accelerations of the modes in free vibration."""
     data = compiled.data[name]
-    return _norm(elastic * (np.diagonal(data.K_ff) / np.diagonal(data.m_ff))) if data.nf else 0.0
+    return greatest(elastic * (np.diagonal(data.K_ff) / np.diagonal(data.m_ff))) if data.nf else 0.0
 
 
 def _reactions(mine: SolutionData, theirs: SolutionData, largest: float) -> Difference:
@@ -228,7 +205,7 @@ def _reactions(mine: SolutionData, theirs: SolutionData, largest: float) -> Diff
     for name in mine.compiled.places:
         a, b = mine.joint(name), theirs.joint(name)
         if a.unique and b.unique:
-            size = max(size, _norm(a.force), _norm(a.torque) / length)
+            size = max(size, greatest(a.force), greatest(a.torque) / length)
             apart.append((name, np.linalg.norm(a.force[:n] - b.force, axis=1)))
             apart.append((name, np.linalg.norm(a.torque[:n] - b.torque, axis=1) / length))
     return _largest([(name, values / (size or 1.0)) for name, values in apart], theirs.t)

@@ -5,6 +5,9 @@ are run again with the same method: with fixed steps doubled, those of explicit 
 ten; a long run only in its first part. With the difference d of the positions the error of the run is about d / (2ᵖ − 1), 4 d / 3
 or d / 9 (Hairer, Nørsett and Wanner 1993, Solving Ordinary Differential Equations I, II.4). Once both runs are uncorrelated, d is
 as large as the motion, and the estimate only shows that the run is not reliable.
+
+Reactions and accelerations are compared too, by the root mean square over time, since contacts and switches shift their peaks in
+time: times √2 it is the amplitude of an error that oscillates.
 """
 
 import dataclasses
@@ -14,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flexmbs.audit.force_differences import Scales, force_differences, part_of
 from flexmbs.audit.step_error import MOTION, Measure, place_of
 from flexmbs.dynamics.work import make_work
 from flexmbs.integrators.integrator import Integrator
@@ -37,6 +41,7 @@ UNDISTURBED = 1e-3  # of the motion over the run: upper limit of the perturbatio
 AT_REST = 1e-3  # of the model's size: smallest displacement of interest, and scale of runs at rest
 FACTOR, COARSER = 2.0, 10.0  # of steps, of tolerances
 COARSEST = 1e-2  # tolerance
+FEW = 3  # outputs do not show forces over time
 REMEDY = "use smaller steps or tolerances; for an unstable or chaotic motion they only extend the reliable time"
 
 
@@ -76,7 +81,12 @@ def second_run(solution: SolutionData, run: Run) -> list[Check]:
     found = errors / motion
     shares = np.maximum.accumulate(found.max(axis=1))
     seen = float(errors.max()) > AT_REST
-    return [_judged(solution, times[:reached], shares, seen, f"with {what}", int(found.max(axis=0).argmax()))]
+    checks = [_judged(solution, times[:reached], shares, seen, f"with {what}", int(found.max(axis=0).argmax()))]
+    if solution.run.impacts or reached < FEW or not solution.compiled.places:
+        return checks
+    parts = part_of(solution, solution.trajectory, picked[:reached]), part_of(solution, again.out, np.arange(reached))
+    apart = force_differences(Scales.of(solution, run), *parts, lambda d: other.share * math.sqrt(2.0 * float(np.mean(d**2))))
+    return [*checks, apart.check("Forces of the second run", f"with {what}")]
 
 
 def _judged(solution: SolutionData, t: np.ndarray, shares: np.ndarray, seen: bool, what: str, worst: int) -> Check:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from flexmbs import __version__
 from flexmbs.errors import InputError
 from flexmbs.files.plain_hdf5 import attributes, check_items, check_storage, datasets, mapped, read_whole, set_text, write_whole
-from flexmbs.flexible_body.parts import FlexibleFrame, GeometricStiffness, ModeTable, Surface
+from flexmbs.flexible_body.parts import FlexibleFrame, GeometricStiffness, ModeTable, ResidualModes, Surface
 from flexmbs.flexible_body.plies import Plies, file_items
 from flexmbs.flexible_body.stress import StressModes
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 D = TypeVar("D", bound="FlexibleBodyData")
 Arrays = dict[str, NDArray[np.generic]]
 
-# Shape of every item; a letter denotes a size common to all items: f modes, n nodes, t triangles; of stresses
+# Shape of every item; a letter denotes a size common to all items: f modes, n nodes, t triangles, e residual modes; of stresses
 # r rows, l unit loads, m materials, i interfaces, p points of laminates, k plies, a laminates and one; * any size.
 _BODY = {
     "elastic/K_ff": "ff", "elastic/D_ff": "ff",
@@ -46,6 +46,9 @@ _CUT = {"local": "*f", "cut": ""}  # of frames at cuts
 _PIECE = {"elastic/damping_rows": "*f"}
 _SURFACE = {"surface/nodes": "n3", "surface/phi": "n3f", "surface/triangles": "t3", "surface/node_ids": "n"}
 _GEOMETRIC = {"geometric/acceleration": "3ff", "geometric/angular_acceleration": "3ff", "geometric/rotation": "6ff"}
+_RESIDUAL = {
+    "residual/frequency": "e", "residual/damping": "e", "residual/loads": "e*", "residual/mass": "ef", "residual/stiffness": "ef",
+}  # fmt: skip
 _STRESS = {
     "stress/rows": "r", "stress/modes": "r6f", "stress/correction": "r6l", "stress/interfaces": "i", "stress/material": "r",
     "stress/compliance": "m66", "stress/yield_stress": "m",
@@ -98,6 +101,8 @@ def _reduced(data: FlexibleBodyData) -> Arrays:
     if data.geometric is not None:
         arrays |= {item: getattr(data.geometric, item.partition("/")[2]) for item in _GEOMETRIC}
         arrays |= {f"frames/{name}/geometric": K0 for name, K0 in data.geometric.frames.items()}
+    if data.residual is not None:
+        arrays |= {item: getattr(data.residual, item.partition("/")[2]) for item in _RESIDUAL}
     return {item: np.asarray(value).astype(np.asarray(value).dtype.newbyteorder("<")) for item, value in arrays.items()}
 
 
@@ -180,6 +185,8 @@ def body(file: h5py.Group, make: type[D], with_surface: bool = True) -> D:
     if any(item in _GEOMETRIC for item in found):
         given = [item for name in frames if (item := f"frames/{name}/geometric") in found]
         schema |= _GEOMETRIC | dict.fromkeys(given, "6ff")
+    if any(item in _RESIDUAL for item in found):
+        schema |= _RESIDUAL
     has_surface = any(item.startswith("surface/") for item in found)
     recovery = _stress_schema(found)
     _check_schema(found, schema | (_SURFACE if has_surface else {}) | recovery)
@@ -217,6 +224,7 @@ def _values(
     items = {name: {part: f"frames/{name}/{part}" for part in _FRAME | _CUT} for name in frames}
     parts = {name: {part: arrays[item] for part, item in own.items() if item in arrays} for name, own in items.items()}
     numbers = {item.partition("/")[2]: arrays[item] for item in arrays if item.startswith(("elastic/", "inertia/"))}
+    own = {item.partition("/")[2]: arrays[item] for item in _RESIDUAL if item in arrays}
     return dict(
         name=str(header.get("name", "")),
         **numbers,  # type: ignore[arg-type]
@@ -226,6 +234,7 @@ def _values(
         provenance=provenance,
         geometric=_geometric(arrays, frames) if any(item in _GEOMETRIC for item in arrays) else None,
         stress=_stress_record(stress) if stress else None,
+        residual=ResidualModes(**own) if own else None,  # type: ignore[arg-type]
     )
 
 

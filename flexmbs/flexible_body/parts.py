@@ -1,4 +1,4 @@
-"""Parts of the record of a flexible body: frames, table of modes, surface, geometric stiffness; checked arrays.
+"""Parts of the record of a flexible body: frames, modes, residual modes, surface, geometric stiffness; checked arrays.
 
 Joints and forces act on frames only; the other parts describe elasticity and surface. SI units throughout.
 """
@@ -92,6 +92,32 @@ class ModeTable:
             mass = " ".join(f"{value:9.3g}" for value in self.effective_mass[k, :3])
             lines.append(f"{k + 1:4d} {self.frequency[k]:12.5g} {self.damping[k]:8.4g}  {kind:<16} {mass}")
         return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False)
+class ResidualModes:
+    """Lowest modes φ_k outside the basis with all interfaces held, for the error of reactions that truncation causes.
+
+    They are mass-normalised and M-orthogonal to the shapes of the basis that leave the interfaces at rest. With the
+    factors ζ_j of the twelve inertia loads f_j of `StressModes` and the shapes Φ of the basis
+
+        η̈_k + 2 ζ_k ω_k η̇_k + ω_k² η_k = Σ_j φ_kᵀf_j ζ_j − φ_kᵀMΦ q̈ − φ_kᵀKΦ q.
+
+    frequency (m,) [Hz], damping (m,) ratios; loads (m, 12) φ_kᵀf_j; mass (m, nf) φ_kᵀMΦ; stiffness (m, nf) φ_kᵀKΦ.
+    Source: Craig and Kurdila, Fundamentals of Structural Dynamics (2006), section 17.3 (fixed-interface modes).
+    """
+
+    frequency: FloatArray
+    damping: FloatArray
+    loads: FloatArray
+    mass: FloatArray
+    stiffness: FloatArray
+
+    def __post_init__(self) -> None:
+        m, nf = np.size(self.frequency), np.shape(self.mass)[-1] if np.ndim(self.mass) else 0
+        shapes = {"frequency": (m,), "damping": (m,), "loads": (m, 12), "mass": (m, nf), "stiffness": (m, nf)}
+        for name, shape in shapes.items():
+            set_array(self, "residual", name, shape)
 
 
 @dataclass(frozen=True, eq=False)

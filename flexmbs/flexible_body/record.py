@@ -23,6 +23,7 @@ from flexmbs.flexible_body.parts import (
     FloatArray,
     GeometricStiffness,
     ModeTable,
+    ResidualModes,
     Surface,
     array,
     mode_table,
@@ -39,7 +40,8 @@ class FlexibleBodyData:
     mass [kg]; first_moment ∫x dm (3,); second_moment ∫x xᵀ dm (3, 3); S_bar ∫φ dm (3, nf); xS[a,b,k] = ∫x_a φ_bk dm (3, 3, nf);
     SS[a,b,k,l] = ∫φ_ak φ_bl dm (3, 3, nf, nf); K_ff, D_ff (nf, nf) stiffness and damping; frames by name; mode table; surface for
     plots or None; provenance: origin of the numbers, by key; geometric stiffness or None; stress modes at nodes of the
-    surface or None; damping_rows U (m, nf): of a piece of a divided body, all of whose pieces have the damping UᵀU, beside D_ff.
+    surface or None; damping_rows U (m, nf): of a piece of a divided body, all of whose pieces have the damping UᵀU, beside D_ff;
+    residual modes, which are not in the basis, or None.
 
     Raises InputError for wrong shapes, values that are not finite, and names with "/".
     Source: Shabana, Dynamics of Multibody Systems, section 5.3 (shape integrals).
@@ -72,6 +74,7 @@ class FlexibleBodyData:
     geometric: GeometricStiffness | None = None
     stress: StressModes | None = None
     damping_rows: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    residual: ResidualModes | None = None
 
     def __post_init__(self) -> None:
         nf = np.shape(self.K_ff)[0] if np.ndim(self.K_ff) else 0
@@ -101,7 +104,7 @@ class FlexibleBodyData:
                 problems.append(f"{self.name}.geometric: has {self.geometric.nf} shapes, the body has {nf}")
             unknown = [name for name in self.geometric.frames if name not in self.frames]
             problems += [f"{self.name}.geometric: there is no frame {name!r}; remove it" for name in unknown]
-        problems += self._stress_problems()
+        problems += [*self._stress_problems(), *self._residual_problems()]
         if problems:
             raise InputError(*problems)
 
@@ -119,6 +122,13 @@ class FlexibleBodyData:
             problems.append(f"{self.name}.stress: rows refer to nodes outside those of the surface, 0..{nodes - 1}")
         unknown = [name for name in stress.interfaces if name not in self.frames]
         return problems + [f"{self.name}.stress: interface '{name}' is not a frame of the body" for name in unknown]
+
+    def _residual_problems(self) -> list[str]:
+        """Problem of the residual modes, if they do not fit the body."""
+        if self.residual is None:
+            return []
+        n = self.residual.mass.shape[1]
+        return [f"{self.name}.residual: mass has {n} shapes, the body has {self.nf}"] if n != self.nf else []
 
     @property
     def nf(self) -> int:

@@ -33,7 +33,7 @@ def body_loads(solution: SolutionData, body: str, interfaces: Sequence[str]) -> 
     """Loads of a body with unit loads at ``interfaces``."""
     wrenches = frame_wrenches(solution, body)
     nothing = np.zeros((len(solution.t), 6))
-    columns = [_inertial(solution, body), *(wrenches.get(name, nothing) for name in interfaces)]
+    columns = [inertia_factors(solution, body), *(wrenches.get(name, nothing) for name in interfaces)]
     others = tuple(f"{solution.compiled.whole_of(body)}/{name}" for name in wrenches if name and name not in interfaces)
     joints = solution.compiled.model.joints.items()
     touching = [name for name, joint in joints if body in (joint.parent.body, joint.child.body)]
@@ -41,7 +41,7 @@ def body_loads(solution: SolutionData, body: str, interfaces: Sequence[str]) -> 
     return BodyLoads(np.concatenate(columns, axis=1), others, open_joints)
 
 
-def _inertial(solution: SolutionData, body: str) -> FloatArray:
+def inertia_factors(solution: SolutionData, body: str) -> FloatArray:
     """(a − g, ω̇, products of ω) in body axes, (nt, 12)."""
     motion = solution.body(body)
     gravity = np.asarray(solution.compiled.model.gravity, float)

@@ -10,8 +10,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flexmbs.errors import InputError
-from flexmbs.flexible_body.parts import FlexibleFrame, FloatArray, GeometricStiffness, ModeTable, Surface, x_cross_shapes
+from flexmbs.errors import InputError, SolverError
+from flexmbs.flexible_body.parts import (
+    FlexibleFrame,
+    FloatArray,
+    GeometricStiffness,
+    ModeTable,
+    ResidualModes,
+    Surface,
+    x_cross_shapes,
+)
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.flexible_body.stress import StressModes
 from preprocess.body.body_modes import BodyModes, body_modes, carried
@@ -24,7 +32,7 @@ from preprocess.body.reference import Reference, reference_of
 from preprocess.body.rigid_body_check import check_interface_masses, rigid_body_modes
 from preprocess.body.shape_integrals import ShapeIntegrals, shape_integrals
 from preprocess.body.stress import SURFACE_STRESS, BodyFields, Stress, stress_modes
-from preprocess.body.unit_loads import BodyLoads, inertial_loads
+from preprocess.body.unit_loads import INERTIAL, BodyLoads, inertial_loads
 from preprocess.fe.assembly import assemble
 from preprocess.fe.element_groups import Materials
 from preprocess.fe.interfaces import BoundInterface, Interface, bind_interfaces
@@ -35,6 +43,7 @@ from preprocess.reduction import Basis, Progress, Reduction
 from preprocess.reduction.accuracy import accuracy
 from preprocess.reduction.damped_poles import damper_forces, pole_errors, pole_facts
 from preprocess.reduction.independent import ElasticShapes, elastic_shapes
+from preprocess.reduction.residual_modes import residual_modes
 from preprocess.reduction.statics import InterfaceStatics
 from preprocess.solve.threads import on_threads
 
@@ -179,6 +188,8 @@ def body_of(fe: FEModel, bound: Sequence[BoundInterface], how: How, steps: Steps
         found |= certificate_facts(statics, elastic.shapes, request, proof)
     if how.estimate and fe.has_dampers:
         found |= pole_facts(pole_errors(statics, elastic.shapes, _band(basis) if request is None else request.band))
+    steps("residual modes", 0.99)
+    residual = _residual(statics, elastic, modal, how) if how.estimate and chosen.exact_statics else None
     steps("done", 1.0)
     origin = provenance(fe, bound, basis, elastic, chosen, rule)
     return FlexibleBodyData(
@@ -192,6 +203,7 @@ def body_of(fe: FEModel, bound: Sequence[BoundInterface], how: How, steps: Steps
         provenance={**origin, **_factor_facts(statics, how.keep), **rigid._asdict(), **found, **steps.times},
         geometric=geometric,
         stress=recovered,
+        residual=residual,
     )
 
 
@@ -313,6 +325,24 @@ def _accuracy(statics: InterfaceStatics, basis: Basis, elastic: ElasticShapes, s
 def _band(basis: Basis) -> float:
     """The band of the basis [Hz], or half its highest normal frequency."""
     return basis.band or 0.5 * float(basis.normal_frequencies.max(initial=0.0))
+
+
+def _residual(statics: InterfaceStatics, elastic: ElasticShapes, modal: _ModalBody, how: How) -> ResidualModes | None:
+    """Lowest modes outside the basis, with their damping; None where the iteration does not find them."""
+    fe, nf = statics.fe, elastic.shapes.shape[1]
+    try:
+        omega, shapes = residual_modes(statics, elastic.shapes, nf + 6 - statics.coordinates)
+    except SolverError:
+        return None
+    loads = fe.engine.inner(shapes, modal.loads.loads[:, :INERTIAL])
+    signs = np.where(loads[np.arange(len(loads)), np.abs(loads).argmax(axis=1)] < 0.0, -1.0, 1.0)
+    loads, shapes = signs[:, None] * loads, shapes * signs
+    frequency = omega / (2 * np.pi)
+    per_mode = not callable(how.damping) and np.ndim(how.damping) > 0  # unknown beyond the basis: the smallest
+    ratio = damping_ratios(float(np.min(how.damping)) if per_mode else how.damping, frequency)  # type: ignore[arg-type]
+    damping = np.diag(damping_matrix(ratio, omega, fe, shapes)) / (2 * omega)
+    mass, stiffness = (fe.engine.inner(shapes, P(modal.shapes)) for P in (fe.mass_product, fe.stiffness_product))
+    return ResidualModes(frequency, damping, loads, mass, stiffness)
 
 
 def _factor_facts(statics: InterfaceStatics, keep: str | os.PathLike[str] | None) -> dict[str, str | float]:

@@ -58,17 +58,18 @@ class BodyLoads:
         self._statics, self._origin, self._axes = statics, origin, axes
 
     @functools.cached_property
-    def _loads(self) -> FloatArray:
+    def loads(self) -> FloatArray:
+        """Nodal forces (3N, 12 + 6 × interfaces) of the unit loads."""
         return np.hstack([inertial_loads(self._statics.fe, self._origin, self._axes), interface_loads(self._statics, self._axes)])
 
     @functools.cached_property
     def _held(self) -> FloatArray:
         """Displacements with every interface held, which those under any condition follow from."""
-        return self._statics.response(self._loads)
+        return self._statics.response(self.loads)
 
     def under(self, reference: str | Reference) -> UnitLoads:
         """Unit loads of the body held by a reference condition. Raises InputError for an unknown reference."""
-        statics, loads = self._statics, self._loads
+        statics, loads = self._statics, self.loads
         interfaces = [each.name for each in statics.interfaces]
         rule = reference_of(reference, interfaces)
         taken = reactions(rule, statics, loads)

@@ -165,13 +165,18 @@ class InterfaceStatics:
             return self.free_response
         return self.response if len(held) == len(self.interfaces) else functools.partial(self.held_response, k=held[0])
 
-    def modes(self, held: Sequence[int], *, count: int = 0, omega_max: float = 0.0) -> Modes:
+    def modes(self, held: Sequence[int], *, count: int = 0, omega_max: float = 0.0, beside: FloatArray | None = None) -> Modes:
         """The ``count`` lowest modes of the body with the interfaces numbered ``held`` held, as in `supported`, or all with
-        ω ≤ ``omega_max``. Raises SolverError."""
+        ω ≤ ``omega_max``; those M-orthogonal to the M-orthonormal shapes ``beside`` (3N, m), which move no interface held.
+        Raises SolverError."""
         response, mass, size = self.supported(held), self.fe.mass_product, self.size
+        if beside is not None:
+            response = _Beside(response, beside, self.fe)
         if self._factor.rough and not is_small(self.free_count, count):
             approximate, stiffness = functools.partial(response, refined=False), RepeatedProduct(self.fe.K)
             supports = self._supports(held)
+            if beside is not None:
+                supports = _with(supports, beside, self.fe)
             with contextlib.suppress(SolverError):  # a rough factor hardly knows the softest motions of very slender parts
                 return modes_by_corrections(approximate, stiffness, mass, supports, size, count=count, omega_max=omega_max)
         return self.fe.engine.modes(response, mass, size, count=count, omega_max=omega_max)
@@ -265,6 +270,25 @@ class InterfaceStatics:
         for low in range(0, loads.shape[1], _COLUMNS):
             found[:, low : low + _COLUMNS] = solve(np.ascontiguousarray(loads[:, low : low + _COLUMNS]))
         return found
+
+
+class _Beside:
+    """P A Pᵀ with P = 1 − V Vᵀ M, the response A in the motions that are M-orthogonal to shapes V (3N, m)."""
+
+    def __init__(self, response: Response, shapes: FloatArray, fe: FEModel) -> None:
+        self._response, self._V, self._MV, self._inner = response, shapes, fe.mass_product(shapes), fe.engine.inner
+
+    def __call__(self, loads: FloatArray, *, refined: bool = True) -> FloatArray:
+        u = self._response(loads - self._MV @ self._inner(self._V, loads), refined=refined)
+        return np.asarray(u - self._V @ self._inner(self._MV, u))
+
+
+def _with(supports: Projection, shapes: FloatArray, fe: FEModel) -> Projection:
+    """The projection that also removes M-orthonormal shapes (3N, m) without motion of the supports."""
+    MV = fe.mass_product(shapes)
+    motions = supports.motions - shapes @ fe.engine.inner(MV, supports.motions)
+    both = (np.hstack(each) for each in ((motions, shapes), (supports.coordinates, MV)))
+    return Projection(*(np.asfortranarray(each) for each in both))
 
 
 class _BorderedSystem:

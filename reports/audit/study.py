@@ -27,6 +27,7 @@ HERE = Path(__file__).parent
 FOUND = HERE / "found.jsonl"  # of this call; packed at its end
 PACKED = HERE / "found.jsonl.gz"
 COST = HERE / "cost.json"
+REACTIONS = HERE / "reactions.md"  # by reactions.py
 sys.path.insert(0, str(HERE.parents[1] / "tests" / "contract"))
 import differential  # noqa: E402
 from any_models import any_model  # noqa: E402
@@ -155,7 +156,9 @@ def report() -> None:
     if wrong:
         text += ["| seed | run | level | error |", "|---|---|---|---|"]
         text += [f"| {run['seed']} | {run['pair']} | {run['level']} | {run['off']:.2g} |" for run in wrong]
-    (HERE / "README.md").write_text("\n".join([*text, *cost()]) + "\n", encoding="utf-8")
+    reactions = REACTIONS.read_text(encoding="utf-8").splitlines() if REACTIONS.is_file() else []
+    lines_ = [*text, *reactions, *cost()]
+    (HERE / "README.md").write_text("\n".join(lines_) + "\n", encoding="utf-8")
     picture(found)
 
 

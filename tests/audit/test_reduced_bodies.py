@@ -1,5 +1,7 @@
 """A body whose modes cannot represent its loads is reported; with modes for inertia loads its deformation is correct."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from audited_models import found
@@ -7,6 +9,7 @@ from audited_models import found
 import flexmbs as fm
 import preprocess as pp
 from flexmbs.audit.spectrum import above
+from flexmbs.audit.truncation import driven_oscillators
 
 E, RHO, LENGTH = 2.0e9, 7800.0, 0.4
 SPEED = 20.0
@@ -94,3 +97,94 @@ def test_loads_faster_than_the_modes_are_reported():
     t = np.arange(400) * 1e-3
     both = np.column_stack([np.sin(2 * np.pi * 20 * t) + 3.0 + 5.0 * t, 2.0 * np.sin(2 * np.pi * 180 * t)])
     assert above(both, 1e-3, 100.0) == pytest.approx(0.8, abs=0.01)
+
+
+ENDS = {"hub": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
+ALUMINIUM = pp.Isotropic(E=7.0e10, nu=0.33, rho=2700.0)
+
+
+def link(modes, damping=0.0):
+    """A link of coarse elements, whose 8 lowest fixed-interface modes leave out the axial one with 80 % of its mass."""
+    mesh = pp.box_mesh((0.5, 0.03, 0.02), (10, 1, 1), "hex20", origin=(0, -0.015, -0.01))
+    return pp.reduce(
+        mesh, ALUMINIUM, interfaces=ENDS, method=pp.CraigBampton(modes=modes), reference="hub", damping=damping,
+        stiffening=False, stress=None,
+    )  # fmt: skip
+
+
+def kicked(data, *, smooth=False, **options):
+    """A carrier that two motors turn within a millisecond, or smoothly, the link clamped to it, and a tool at its end."""
+    model = fm.Model("spatial arm", gravity=(0, 0, 0))
+    angle, duration = (0.2, 0.05) if smooth else (1e-3, 1e-3)
+    column = model.add(fm.RigidBody("column", mass=1.0, inertia=(0.01,) * 3, frames={"top": (0, 0, 0.3)}))
+    model.add(fm.Revolute("yaw", model.ground, column, axis="z"))
+    carrier = model.add(fm.RigidBody("carrier", mass=0.3, inertia=(1e-3,) * 3))
+    model.add(fm.Revolute("pitch", column["top"], carrier, axis="y"))
+    arm = model.add(fm.FlexibleBody("link", data=data))
+    model.add(fm.Fixed("clamp", carrier, arm["hub"]))
+    tool = model.add(fm.RigidBody("tool", mass=0.4, inertia=(2e-4, 2e-4, 1e-4), com=(0.05, 0, 0)))
+    model.add(fm.Fixed("wrist", arm["tip"], tool))
+    model.add(fm.Drive("yaw motor", "yaw", fm.SmoothStep(1.6 * angle, start=0.0, duration=duration)))
+    model.add(fm.Drive("pitch motor", "pitch", fm.SmoothStep(-angle, start=0.0, duration=duration)))
+    return fm.simulate(model, t_end=0.01, output_step=2e-5, **options)
+
+
+def stated(check):
+    """The relative error of reactions that a check states."""
+    return float(check.found.partition(" of the largest reaction")[0].split()[-1])
+
+
+@pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")
+@pytest.mark.parametrize("damping", [0.0, 0.02])
+def test_reactions_of_truncated_modes(damping):
+    """The missing reaction is that of a body with 40 modes, within a factor of 1.5."""
+    method = fm.DormandPrince(rtol=1e-7, atol=1e-10)
+    force = kicked(link(40, damping), integrator=method).joint("clamp").force
+    run = kicked(link(8, damping), integrator=method)
+    actual = np.linalg.norm(run.joint("clamp").force - force, axis=1).max() / np.linalg.norm(force, axis=1).max()
+    check = found(run, "Truncated modes")
+    assert actual / 1.5 < stated(check) < 1.5 * actual
+    assert check.status == ("PASS" if stated(check) <= 0.02 else "WARN")
+    if damping == 0.0:
+        assert actual > 0.02
+        assert "reduce link with" in check.remedy
+
+
+def test_bodies_without_residual_modes_are_named():
+    data = dataclasses.replace(link(12), residual=None)
+    model = fm.Model("swing")
+    arm = model.add(fm.FlexibleBody("link", data=data, damping=0.05))
+    model.add(fm.Revolute("pin", model.ground, arm["hub"], axis="z"))
+    check = found(fm.simulate(model, t_end=0.01), "Truncated modes")
+    assert (check.status, check.found) == ("PASS", "reactions not judged: the data of link have no modes outside the basis")
+
+
+@pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")
+def test_forces_of_modes_that_steps_do_not_resolve():
+    """Positions are right to 1e-5 m, forces are not; where a smooth motion excites no mode they are."""
+    run = kicked(link(8), step=5e-5)
+    exact = kicked(link(8), integrator=fm.DormandPrince(rtol=1e-7, atol=1e-10))
+    away = np.linalg.norm(run.frame("tool").position - exact.frame("tool").position, axis=1).max()
+    force = exact.joint("clamp").force
+    actual = np.linalg.norm(run.joint("clamp").force - force, axis=1).max() / np.linalg.norm(force, axis=1).max()
+    assert away < 1e-5
+    assert actual > 0.1
+    assert found(run, "Unresolved modes").status != "PASS"
+    assert found(run, "Forces of the second run").status != "PASS"
+    still = kicked(link(8), step=5e-5, smooth=True)
+    assert found(still, "Unresolved modes").status == found(still, "Forces of the second run").status == "PASS"
+
+
+def test_an_oscillator_of_a_step_is_exact():
+    """z = (1 − cos ω_d t e^(−ζωt) …)/ω² for p = 1, of any steps, and p/ω² for a start in equilibrium."""
+    omega, zeta, t = np.array([30.0]), np.array([0.1]), np.sort(np.random.default_rng(0).uniform(0, 1, 50))
+    t[0] = 0.0
+    z, zd, zdd = driven_oscillators(omega, zeta, t, np.ones((50, 1)), 0.0)
+    wd = 30.0 * np.sqrt(1 - 0.01)
+    exact = (1 - np.exp(-3.0 * t) * (np.cos(wd * t) + 3.0 / wd * np.sin(wd * t))) / 900.0
+    assert z[:, 0] == pytest.approx(exact, abs=1e-15)
+    assert zdd == pytest.approx(1.0 - 6.0 * zd - 900.0 * z, abs=1e-12)
+    still = driven_oscillators(omega, zeta, t, np.ones((50, 1)), 1.0)
+    assert still[0] == pytest.approx(np.full((50, 1), 1 / 900.0), abs=1e-15)
+    ramp = driven_oscillators(omega, np.zeros(1), t, t[:, None], 0.0)[0]
+    assert ramp[:, 0] == pytest.approx((t - np.sin(30.0 * t) / 30.0) / 900.0, abs=1e-15)

@@ -1,0 +1,304 @@
+"""Reactions that are missing because modes of flexible bodies were truncated.
+
+The modes η outside the bases (`ResidualModes`) are driven by the motion that occurred, and act back on the model:
+
+    η̈ + 2ζω η̇ + ω² η + Mₙᵀ δs' = e,    e = Σ_j φᵀf_j ζ_j − φᵀMΦ q̈ − φᵀKΦ q,
+    M δs' + D δs + K δx + Mₙ η̈ = Gᵀ δλ,    G δs = 0.
+
+δx is the change of the positions of all bodies, with M and the constraints G of one state, in which the run's loads are largest,
+K and D the elastic ones, Mₙ the coupling of η with the motion of the body frames and with the bases. Gᵀδλ are the missing
+reactions. The modes of this linear system are integrated exactly for an e that is linear between the run's steps. With fixed
+interfaces it is the sum Σ L_kᵀη̈_k over the modes beyond the basis. It is exact for small deflections about that state; Coriolis
+forces and geometric stiffness of the modes outside the bases are left out.
+Source: Craig and Kurdila, Fundamentals of Structural Dynamics (2006), sections 11.3 (mode acceleration) and 17.3.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+
+from flexmbs.audit.force_differences import REACTIONS, Scales, again
+from flexmbs.audit.second_opinion import converted_to
+from flexmbs.dynamics.dense import terms
+from flexmbs.dynamics.work import make_work, start_from
+from flexmbs.flexible_body.parts import ResidualModes
+from flexmbs.results.body_loads import inertia_factors
+from flexmbs.results.solution import SolutionData
+from flexmbs.system.check import PASS, Check, graded
+from flexmbs.system.compile import Compiled, compile_model
+from flexmbs.system.sizes import model_size
+from flexmbs.time_stepping.run import Run
+
+TITLE = "Truncated modes"
+RIGID = 1e-9  # of the highest squared frequency: motions without stiffness
+DAMPED = 0.99  # largest damping ratio: beyond it a mode does not oscillate
+FULL_RANK = 1e-10  # of the largest singular value of the constraints
+MOST_STATES = 5_000  # of a run: 0.2 s
+MOST_UNKNOWNS = 600  # 0.3 s
+SECONDS, MOST_OF_RUN = 0.2, 2.0  # s, or of the run's time: time limit of a repeated run
+ALMOST = 0.7  # of the known modes: where as many are needed, more may be
+RESOLVED = 1.5  # steps between two outputs, above which the run is repeated with an output at each
+
+
+class Oscillators(NamedTuple):
+    """All residual modes of a model: the bodies they belong to, frequencies (m,) [Hz], excitation (nt, m)."""
+
+    body: tuple[str, ...]
+    frequency: np.ndarray
+    excitation: np.ndarray
+
+
+class Linear(NamedTuple):
+    """The linear system: mass, damping, stiffness (n, n) and constraints (nc, n), the residual modes last."""
+
+    M: np.ndarray
+    D: np.ndarray
+    K: np.ndarray
+    G: np.ndarray
+    compiled: Compiled
+
+
+def truncation(solution: SolutionData, mine: SolutionData, run: Run) -> list[Check]:
+    """The missing reactions of a model with flexible bodies; ``mine``: states of the run."""
+    data = solution.compiled.data
+    if not data or not solution.compiled.places or solution.run.options.get("analysis"):
+        return []
+    residual = {name: each.residual for name, each in data.items() if each.residual is not None}
+    unknown = sorted({solution.compiled.whole_of(name) for name in data if name not in residual})
+    left = f"reactions not judged: the data of {', '.join(unknown)} have no modes outside the basis" if unknown else ""
+    size = sum(len(each.frequency) for each in residual.values()) + sum(each.nf + 6 for each in data.values())
+    if size > MOST_UNKNOWNS or not len(mine.t) or run.begun is None or len(solution.t) < 2:
+        left = left or "reactions not judged: the model is too large, or no state of the run can be used"
+        return [Check(TITLE, PASS, left)]
+    residual = {name: each for name, each in residual.items() if len(each.frequency)}
+    if not residual:
+        return [Check(TITLE, PASS, left or "none: the bases are complete")]
+    return [_judged(solution, run, mine, residual, left)]
+
+
+class _Missing(NamedTuple):
+    """Largest missing reaction relative to the largest one, the joint, and its time [s]."""
+
+    share: float
+    joint: str
+    t: float
+
+
+def _judged(
+    solution: SolutionData,
+    run: Run,
+    mine: SolutionData,
+    residual: dict[str, ResidualModes],
+    left: str,
+) -> Check:
+    """The check of the missing reactions over the steps of the run."""
+    if any(place.cut < 0 for place in _absolute(mine).places.values()):
+        return Check(TITLE, PASS, "reactions not judged: the model has bodies without inertia")
+    fine = _resolved(solution, run)
+    found = excitations(fine, residual)
+    k = int(np.linalg.norm(mine.sd, axis=1).argmax())
+    joints, scale = tuple(solution.compiled.places), Scales.of(solution, run).reaction
+    modes = modal(linear_system(mine, k, residual), joints, len(found.frequency))
+    size, static = (
+        np.repeat([1.0, model_size(solution.compiled)], 3) * scale,
+        _static_share(fine, residual),
+    )
+
+    def worst(chosen: np.ndarray) -> _Missing:
+        lacking = missing(modes, found.excitation * chosen, fine.t, static).reshape(len(fine.t), -1, 6) / size
+        shares = np.maximum(*(np.linalg.norm(part, axis=2) for part in (lacking[:, :, :3], lacking[:, :, 3:])))
+        k, joint = np.unravel_index(int(np.nan_to_num(shares, nan=np.inf).argmax()), shares.shape)
+        return _Missing(float(shares[k, joint]), joints[joint], float(fine.t[k]))
+
+    every = np.ones(len(found.frequency))
+    all_ = worst(every)
+    status = graded(all_.share, REACTIONS)
+    text = f"about {all_.share:.1e} of the largest reaction is missing, at joint {all_.joint}, t = {all_.t:.4g} s"
+    text += f", by {len(every)} modes outside the bases, up to {found.frequency.max():.4g} Hz"
+    if fine.t[-1] < solution.t[-1]:
+        text += f"; the time after {fine.t[-1]:.4g} s was not checked"
+    text += "; without the impulses of impacts" if solution.run.impacts else ""
+    remedy = "" if status == PASS else _remedy(solution, found, worst)
+    return Check(TITLE, status, f"{text}{'; ' if left else ''}{left}", remedy)
+
+
+def _remedy(solution: SolutionData, found: Oscillators, worst: Callable[[np.ndarray], _Missing]) -> str:
+    """Number of modes of the body that lacks most by which the error is within the first limit."""
+    names = np.array(found.body)
+    body = max(dict.fromkeys(found.body), key=lambda name: worst(names == name).share)
+    own = np.flatnonzero(names == body)
+    low, high = 0, len(own)  # the modes above ``high`` alone are within the limit
+    while low < high:
+        middle = (low + high) // 2
+        chosen = np.zeros(len(names))
+        chosen[own[middle:]] = 1.0
+        low, high = (low, middle) if worst(chosen).share <= REACTIONS[0] else (middle + 1, high)
+    more = f"{len(own)} or more" if low > ALMOST * len(own) else f"about {low}"
+    top = found.frequency[own[max(low, 1) - 1]]
+    return f"reduce {solution.compiled.whole_of(body)} with {more} modes more, up to {top:.4g} Hz, or state its damping"
+
+
+def _static_share(solution: SolutionData, residual: dict[str, ResidualModes]) -> float:
+    """Fraction 0 … 1 of their static deflection that the bodies begin with, in the norm of strain energy: (q·p)/(pᵀK⁻¹p) of the
+    loads p = m q̈ + K q."""
+    system, both = solution.compiled.system, np.zeros(2)
+    for name in residual:
+        i = solution.compiled.bodies.index(name)
+        nf, q = system.tree.nf[i], solution.elastic(name)[0]
+        m, K = system.bodies.m_ff[i, :nf, :nf], system.bodies.k_ff[i, :nf, :nf]
+        p = m @ solution.sd[0, system.tree.sf_at[i] :][:nf] + K @ q
+        both += q @ p, p @ np.linalg.solve(K, p)
+    return float(np.clip(both[0] / max(both[1], 1e-300), 0.0, 1.0))
+
+
+def _resolved(solution: SolutionData, run: Run) -> SolutionData:
+    """The solution with outputs at about each step: itself, or of a repeated run, up to `MOST_STATES`."""
+    t, step = solution.t, np.maximum(solution.trajectory.step[1:], 1e-300)
+    counts = np.ceil(np.diff(t) / step - 1e-9)
+    if counts.sum() <= RESOLVED * (len(t) - 1):
+        return solution
+    counts = np.maximum(counts, 1).astype(int)
+    within = int(np.searchsorted(np.cumsum(counts), MOST_STATES))
+    ends = [np.linspace(t[k], t[k + 1], counts[k] + 1)[1:] for k in range(min(max(within, 1), len(counts)))]
+    times = np.concatenate([t[:1], *ends])[:MOST_STATES]
+    deadline = time.perf_counter() + max(SECONDS, MOST_OF_RUN * solution.statistics["solve_seconds"])
+    return again(solution, run, run.method, times, deadline)
+
+
+def excitations(solution: SolutionData, residual: dict[str, ResidualModes]) -> Oscillators:
+    """The residual modes of all bodies and what drives them over a run."""
+    tree, found, names = solution.compiled.system.tree, [], []
+    for name, modes in residual.items():
+        i = solution.compiled.bodies.index(name)
+        qdd = solution.sd[:, tree.sf_at[i] :][:, : tree.nf[i]]
+        e = inertia_factors(solution, name) @ modes.loads.T
+        found.append(e - qdd @ modes.mass.T - solution.elastic(name) @ modes.stiffness.T)
+        names += [name] * len(modes.frequency)
+    return Oscillators(
+        tuple(names),
+        np.concatenate([each.frequency for each in residual.values()]),
+        np.hstack(found),
+    )
+
+
+def linear_system(mine: SolutionData, k: int, residual: dict[str, ResidualModes]) -> Linear:
+    """The model about state k of ``mine``, in absolute coordinates, with residual modes."""
+    target = _absolute(mine)
+    state = converted_to(mine, target)(k)
+    system, work = target.system, make_work(target.system, state.beta)
+    start_from(work, state.beta)
+    now = terms(system, work, float(mine.t[k]), state.q, state.s, state.z)
+    ns, m = len(now.M), sum(len(each.frequency) for each in residual.values())
+    M, D, K = np.zeros((3, ns + m, ns + m))
+    M[:ns, :ns], at = now.M, ns
+    for i, nf in enumerate(system.tree.nf):
+        f = slice(system.tree.sf_at[i], system.tree.sf_at[i] + nf)
+        K[f, f], D[f, f] = system.bodies.k_ff[i, :nf, :nf], system.bodies.d_ff[i, :nf, :nf]
+    for name, modes in residual.items():
+        i, omega = target.bodies.index(name), 2 * np.pi * modes.frequency
+        r = slice(system.tree.s_at[i], system.tree.s_at[i] + 6)
+        f = slice(system.tree.sf_at[i], system.tree.sf_at[i] + system.tree.nf[i])
+        e = slice(at, at + len(omega))
+        M[e, r], M[e, f], M[e, e] = -modes.loads[:, :6], modes.mass, np.eye(len(omega))
+        K[e, f], K[e, e], D[e, e] = (
+            modes.stiffness,
+            np.diag(omega**2),
+            np.diag(2 * _ratios(target, name, modes) * omega),
+        )
+        M[:ns, e], K[:ns, e] = M[e, :ns].T, K[e, :ns].T
+        at = e.stop
+    return Linear(M, D, K, np.hstack([now.G, np.zeros((len(now.G), m))]), target)
+
+
+def _absolute(mine: SolutionData) -> Compiled:
+    source = mine.compiled
+    if source.topology.coordinates == "absolute":
+        return source
+    return compile_model(source.declared, "absolute").with_initial_constants(source.initial_constants)
+
+
+def _ratios(compiled: Compiled, name: str, modes: ResidualModes) -> np.ndarray:
+    """Damping ratios of the residual modes of a body: those of its data, or the smallest declared."""
+    declared = compiled.model.bodies[name].damping
+    return modes.damping if declared is None else np.full(len(modes.damping), np.min(declared))
+
+
+class Modal(NamedTuple):
+    """Modes of the linear system.
+
+    omega (n,), ratio (n,); elastic (n, m), rigid (l, m): their shapes, and those of motions without stiffness, in
+    the residual modes; wrenches (…, 6 × joints) of z̈, ż, z, of p of the motions without stiffness and of e.
+    """
+
+    omega: np.ndarray
+    ratio: np.ndarray
+    elastic: np.ndarray
+    rigid: np.ndarray
+    wrenches: tuple[np.ndarray, ...]
+
+
+def modal(system: Linear, joints: Sequence[str], m: int) -> Modal:
+    """The modes in the motions that satisfy the constraints, with m residual modes, and what their reactions are."""
+    M, D, K, G, _ = system
+    size = 1.0 / np.sqrt(np.diag(M))
+    rows = G * size
+    _, s, V = np.linalg.svd(rows) if len(G) else (0, np.zeros(0), np.eye(len(M)))
+    N = size[:, None] * V[int(np.sum(s > FULL_RANK * s.max(initial=0.0))) :].T
+    lam, V = scipy.linalg.eigh(N.T @ K @ N, N.T @ M @ N)
+    V = N @ V
+    stiff = lam > RIGID * lam[-1]
+    omega, rigid, V = np.sqrt(lam[stiff]), V[:, ~stiff], V[:, stiff]
+    ratio = np.minimum(np.einsum("ik,ij,jk->k", V, D, V) / (2 * omega), DAMPED)
+    wrench = np.hstack([_wrenches(system, joint) for joint in joints])
+    to = size[:, None] * (np.linalg.pinv(rows, rcond=FULL_RANK) @ wrench)
+    found = (V.T @ M @ to, V.T @ D @ to, V.T @ K @ to, rigid.T @ M @ to, -to[-m:])
+    return Modal(omega, ratio, V[-m:].T, rigid[-m:].T, found)
+
+
+def missing(modes: Modal, excitation: np.ndarray, t: np.ndarray, static: float) -> np.ndarray:
+    """Missing wrenches (nt, 6 × joints) under the excitation (nt, m) of the residual modes at times t.
+
+    static: fraction of their static response that the modes begin with.
+    """
+    p = excitation @ modes.elastic.T
+    z, zd, zdd = driven_oscillators(modes.omega, modes.ratio, t, p, static)
+    parts = (zdd, zd, z, excitation @ modes.rigid.T, excitation)
+    return np.asarray(sum(part @ to for part, to in zip(parts, modes.wrenches)))
+
+
+def driven_oscillators(
+    omega: np.ndarray, ratio: np.ndarray, t: np.ndarray, p: np.ndarray, static: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """z, ż, z̈ (nt, m) of ``z̈ + 2ζω ż + ω² z = p``, exact for p (nt, m) linear between the times t (nt,).
+
+    y = ż − λ̄ z with λ = −ζω + iω√(1 − ζ²) satisfies ẏ = λ y + p, and z = Im y / Im λ.
+    static: z(0) over p(0)/ω²; ż(0) = 0.
+    """
+    lam = omega * (-ratio + 1j * np.sqrt(1 - ratio**2))
+    y = np.empty(p.shape, complex)
+    y[0] = -lam.conj() * static * p[0] / omega**2
+    h = np.diff(t)[:, None]
+    E = np.exp(lam * h)
+    added = (E - 1) / lam * p[:-1] + (E - 1 - lam * h) / (lam**2 * h) * (p[1:] - p[:-1])
+    for k in range(len(h)):
+        y[k + 1] = E[k] * y[k] + added[k]
+    z = y.imag / lam.imag
+    zd = y.real + lam.real * z
+    return z, zd, p - 2 * ratio * omega * zd - omega**2 * z
+
+
+def _wrenches(system: Linear, joint: str) -> np.ndarray:
+    """(nc, 6) force and moment of multipliers at the frame of a joint's child in body axes; of its parent beside the ground."""
+    compiled, records = system.compiled, system.compiled.system
+    declared = compiled.model.joints[joint]
+    ref = declared.child if declared.child.body in compiled.bodies else declared.parent
+    cut = compiled.places[joint].cut
+    rows = slice(records.cuts.row[cut], records.cuts.row[cut] + records.cuts.rows[cut])
+    at = int(records.tree.s_at[compiled.bodies.index(ref.body)])
+    found = np.zeros((len(system.G), 6))
+    found[rows] = system.G[rows, at : at + 6]
+    found[:, 3:] -= np.cross(records.frames.x[compiled.frames[ref]], found[:, :3])
+    return found

@@ -1,0 +1,112 @@
+"""Modes that fixed steps do not resolve: forces at the beginning of a run against steps that resolve them.
+
+Generalized-α and other implicit methods damp modes with ω h > 1 within a few steps, with h as with 2 h: two runs agree on
+forces without these vibrations, which a part without damping keeps. The highest ω of the model at its start is that of
+(K, M) in the motions that the constraints allow. With ω h above `RESOLVED` the run is repeated up to ω t = `BEGINNING` with its
+steps and with steps of ω h = `FINE`, and both are compared there. With the mean squares D₁ and D₂ of a difference in the halves
+of this time and r = D₂/D₁, its mean square over the whole run of n such halves is about D₁ (1 + r + … + rⁿ⁻¹)/n: vibrations
+that damping ends soon after the start are no error of the run. Times √2 its root is the amplitude of a lasting error.
+Source: Chung and Hulbert, J. Appl. Mech. 60 (1993) 371 (numerical dissipation over ω h).
+"""
+
+import dataclasses
+import math
+import time
+
+import numpy as np
+import scipy.linalg
+
+from flexmbs.audit.force_differences import Scales, again, force_differences
+from flexmbs.dynamics.dense import elastic_velocities, terms
+from flexmbs.dynamics.work import make_work
+from flexmbs.initial.assembly import displaced
+from flexmbs.results.solution import SolutionData
+from flexmbs.system.check import PASS, Check
+from flexmbs.system.sizes import displacement_sizes
+from flexmbs.time_stepping.run import Run
+
+RESOLVED = 0.5  # ω h: two runs with h and 2 h show errors of slower modes
+FINE = 0.3  # ω h, 20 steps a period: an error of the frequency of 1 %
+BEGINNING, LEAST = 300.0, 5  # ω t, fifty periods of the highest mode; steps
+PER_STEP = 4  # outputs
+LONGER = 4  # times the beginning, where the vibrations found may die away
+MOST = 20_000  # steps
+SECONDS = 3.0  # s
+MOST_COORDINATES = 400  # 0.1 s
+NUDGE = 1e-6  # of comparable displacements: a difference quotient right to 1e-6
+
+
+def unresolved_modes(solution: SolutionData, run: Run) -> list[Check]:
+    """The differences of reactions and accelerations at the beginning of a run with fixed implicit steps."""
+    h, compiled = run.method.step, solution.compiled
+    if run.begun is None or h is None or run.method.explicit or not solution.t[-1] > 0.0 or not compiled.places:
+        return []
+    if not compiled.data or len(compiled.system.contacts.a) or solution.run.options.get("analysis"):
+        return []
+    if solution.s.shape[1] > MOST_COORDINATES:
+        return []
+    omega = highest_mode(run)
+    if omega * h <= RESOLVED:
+        return []
+    most = int(float(solution.t[-1]) / h * (1.0 + 1e-9))
+    n = min(max(LEAST, math.ceil(BEGINNING / (omega * h))), max(most, 1))
+    pieces = min(math.ceil(omega * h / FINE), max(MOST // n, 2))
+    deadline, found = time.perf_counter() + SECONDS, None
+    while (found is None or found.status != PASS) and n * pieces <= MOST and n <= max(most, 1):
+        longer = _compared(solution, run, h * np.linspace(0.0, n, PER_STEP * n + 1), pieces, deadline)
+        if longer is None:
+            break
+        found, n = longer, LONGER * n
+    return [] if found is None else [found]
+
+
+def _compared(solution: SolutionData, run: Run, times: np.ndarray, pieces: int, deadline: float) -> Check | None:
+    """The check by the differences at some times from steps divided into ``pieces``; None where the time does not suffice."""
+    fine = dataclasses.replace(run.method, step=run.method.step / pieces)  # type: ignore[type-var,operator]
+    parts = [again(solution, run, method, times, deadline) for method in (run.method, fine)]
+    if min(len(part.t) for part in parts) < len(times):
+        return None
+    halves = 2.0 * float(solution.t[-1]) / times[-1]
+    apart = force_differences(Scales.of(solution, run), *parts, lambda difference: _lasting(difference, halves))
+    return apart.check("Unresolved modes", f"with steps of {fine.step:.2g} s up to t = {times[-1]:.3g} s")
+
+
+def _lasting(difference: np.ndarray, n: float) -> float:
+    """Amplitude over a run of ``n`` times half of the time of the differences (nt,), which die away as they begin to."""
+    middle = len(difference) // 2
+    first, second = (float(np.mean(part**2)) for part in (difference[:middle], difference[middle:]))
+    if second >= first:
+        return math.sqrt(2.0 * second)
+    r = second / first
+    return math.sqrt(2.0 * first * (1.0 - r**n) / (n * (1.0 - r)))
+
+
+def highest_mode(run: Run) -> float:
+    """Highest angular frequency [rad/s] of (K, M) at the start, with G v = 0; K by differences of the forces, of elastic
+    coordinates that of the bodies."""
+    begun, system = run.begun, run.compiled.system
+    assert begun is not None
+    work, z = make_work(system, begun.beta), begun.z
+    M, _, G, *_ = terms(system, work, 0.0, begun.q, begun.s, z)
+    sizes, elastic, K = (
+        displacement_sizes(run.compiled),
+        elastic_velocities(system),
+        np.zeros(M.shape),
+    )
+    q = begun.q.copy()
+    for i in np.setdiff1d(np.arange(len(M)), elastic):
+        forces = []
+        for sign in (1.0, -1.0):
+            nudge = np.zeros(len(M))
+            nudge[i] = sign * NUDGE * sizes[i]
+            displaced(system, begun.q, nudge, q)
+            forces.append(terms(system, work, 0.0, q, begun.s, z).k)
+        K[:, i] = K[i] = (forces[1] - forces[0]) / (2.0 * NUDGE * sizes[i])
+    for i, nf in enumerate(system.tree.nf):
+        f = slice(system.tree.sf_at[i], system.tree.sf_at[i] + nf)
+        K[f, f] = system.bodies.k_ff[i, :nf, :nf]
+    unit = 1.0 / np.sqrt(np.diag(M))
+    free = unit[:, None] * (scipy.linalg.null_space(G * unit) if len(G) else np.eye(len(M)))
+    if not free.shape[1]:
+        return 0.0
+    return float(np.sqrt(max(scipy.linalg.eigh(free.T @ K @ free, free.T @ M @ free, eigvals_only=True)[-1], 0.0)))

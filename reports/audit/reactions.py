@@ -1,0 +1,284 @@
+"""Estimated against actual errors of reactions and accelerations of flexible models.
+
+    python reports/audit/reactions.py --models 100 --minutes 30      -> reactions.json, reactions.png, reactions.md
+    python reports/audit/reactions.py --only SEED
+
+Random arms of one or two flexible links with and without damping, reduced by every method with exact static responses. Truncated
+modes: a controlled run against one whose links have 40 fixed-interface modes. Fixed steps: generalized-α of several steps against
+a controlled run of tolerance 1e-7 of the same model. Reference of all errors: the largest joint force of the finer run. The
+actual error is that in joint forces at common outputs.
+"""
+
+import argparse
+import json
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import matplotlib
+import numpy as np
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+import flexmbs as fm
+import flexmbs.studies.simulate as simulation
+import preprocess as pp
+
+HERE = Path(__file__).parent
+FOUND = HERE / "reactions.json"
+MANY = 40
+LIMITS = (0.02, 0.2)
+STEPS = (1e-3, 2e-4, 4e-5)  # s, of every fourth model
+TITLES = ("Truncated modes", "Forces of the second run", "Unresolved modes")
+
+
+def methods(rng: np.random.Generator) -> Any:
+    n = int(rng.integers(4, 17))
+    choice = [
+        pp.CraigBampton(modes=n), pp.CraigBampton(modes=n), pp.CraigBampton(modes=n, inertia_relief=True), pp.Guyan(),
+        pp.Rubin(modes=n), pp.CraigChang(modes=n), pp.Krylov(moments=int(rng.integers(1, 3))),
+    ]  # fmt: skip
+    return choice[rng.integers(len(choice))]
+
+
+def links(seed: int, method: Any, damping: float) -> list[Any]:
+    rng = np.random.default_rng([seed, 1])
+    found = []
+    for _ in range(1 + (seed % 4 == 3)):
+        length, b, h = rng.uniform(0.3, 0.6), rng.uniform(0.015, 0.04), rng.uniform(0.01, 0.03)
+        mesh = pp.box_mesh((length, b, h), (10, 1, 1), "hex20", origin=(0, -b / 2, -h / 2))
+        ends = {"hub": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
+        found.append(
+            pp.reduce(
+                mesh, pp.Isotropic(E=3e9, nu=0.33, rho=1200.0), interfaces=ends, method=method, damping=damping,
+                reference=("hub", "mean axes")[rng.integers(2)], stress=None,
+            )
+        )  # fmt: skip
+    return found
+
+
+def arm(seed: int, bodies: list[Any]) -> fm.Model:
+    """A driven column and carrier with the links in series, each on a hinge or clamp, and a tool."""
+    rng = np.random.default_rng([seed, 2])
+    model = fm.Model("arm")
+    inertia = (0.01, 0.01, 0.01)
+    column = model.add(fm.RigidBody("column", mass=1.0, inertia=inertia, frames={"top": (0, 0, 0.3)}))
+    model.add(fm.Revolute("yaw", model.ground, column, axis="z"))
+    carrier = model.add(fm.RigidBody("carrier", mass=0.3, inertia=(1e-3, 1e-3, 1e-3)))
+    model.add(fm.Revolute("pitch", column["top"], carrier, axis="y"))
+    T, A = float(10 ** rng.uniform(-2.7, -1.3)), float(10 ** rng.uniform(-3, -0.5))
+    A = min(A, 10.0 * T**2 + 1e-4)  # within the linear range of the links
+    model.add(fm.Drive("yaw motor", "yaw", fm.SmoothStep(A, start=0.0, duration=T)))
+    model.add(fm.Drive("pitch motor", "pitch", fm.SmoothStep(-0.6 * A, start=0.0, duration=T)))
+    end = carrier
+    for k, data in enumerate(bodies):
+        link = model.add(fm.FlexibleBody(f"link{k}", data=data))
+        if k and rng.random() < 0.5:
+            model.add(fm.Revolute(f"elbow{k}", end, link["hub"], axis="y", q0=float(rng.uniform(-1, 1))))
+            model.add(fm.JointSpring(f"spring{k}", f"elbow{k}", k=200.0, c=1.0))
+        else:
+            model.add(fm.Fixed(f"clamp{k}", end, link["hub"]))
+        end = link["tip"]
+    if rng.random() < 0.7:
+        mass = float(rng.uniform(0.05, 0.6))
+        tool = model.add(fm.RigidBody("tool", mass=mass, inertia=(2e-4, 3e-4, 3e-4), com=(0.04, 0, 0)))
+        model.add(fm.Fixed("wrist", end, tool))
+    return model
+
+
+def unaudited(model: fm.Model, **options: Any) -> fm.Solution:
+    """A reference: a run without checks."""
+    with mock.patch.object(simulation, "audited", return_value=()):
+        return fm.simulate(model, **options)
+
+
+def peak(run: fm.Solution) -> float:
+    return max(float(np.linalg.norm(run.joint(name).force, axis=1).max()) for name in run.joints)
+
+
+def apart(run: fm.Solution, exact: fm.Solution) -> tuple[float, float]:
+    """Largest difference of joint forces over the largest force, and the largest one in root mean square times √2."""
+    worst = lasting = 0.0
+    for name in exact.joints:
+        d = np.linalg.norm(run.joint(name).force - exact.joint(name).force, axis=1)
+        worst, lasting = (
+            max(worst, float(d.max())),
+            max(lasting, float(np.sqrt(2.0 * np.mean(d**2)))),
+        )
+    return worst / peak(exact), lasting / peak(exact)
+
+
+def told(run: fm.Solution) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "verdict": run.verdict,
+        "bad": [c.title for c in run.audit if c.status != "PASS"],
+    }
+    for check in run.audit:
+        if check.title in TITLES:
+            number, there, _ = check.found.partition(" of the largest reaction")
+            found[check.title] = float(number.split()[-1]) if there else 0.0
+    return found
+
+
+def runs(seed: int) -> Iterator[dict[str, Any]]:
+    warnings.simplefilter("ignore")
+    rng = np.random.default_rng([seed, 3])
+    damping, method = float(rng.choice([0.0, 0.0, 0.005, 0.02])), methods(rng)
+    T = 0.03
+    options: dict[str, Any] = {
+        "t_end": T,
+        "output_step": 5e-5,
+        "integrator": fm.DormandPrince(rtol=1e-6, atol=1e-10),
+    }
+    few, many = (links(seed, each, damping) for each in (method, pp.CraigBampton(modes=MANY)))
+    base = {
+        "seed": seed,
+        "method": type(method).__name__,
+        "damping": damping,
+        "links": len(few),
+        "modes": few[0].nf,
+    }
+    exact = unaudited(arm(seed, many), **options)
+    run = fm.simulate(arm(seed, few), **options)
+    worst, lasting = apart(run, exact)
+    linear = not any(c.title.startswith("Deflection") and c.status != "PASS" for c in run.audit)
+    yield {
+        **base,
+        "kind": "modes",
+        "true": worst,
+        "lasting": lasting,
+        "linear": linear,
+        **told(run),
+    }
+    for step in STEPS[: 3 if seed % 4 == 0 else 0]:
+        try:
+            coarse = fm.simulate(arm(seed, few), t_end=T, step=step, output_step=1e-3)
+        except fm.SolverError:
+            continue
+        fine = unaudited(
+            arm(seed, few),
+            t_end=T,
+            output_step=1e-3,
+            integrator=fm.DormandPrince(rtol=1e-7, atol=1e-11),
+        )
+        worst, lasting = apart(coarse, fine)
+        yield {
+            **base,
+            "kind": "steps",
+            "step": step,
+            "true": worst,
+            "lasting": lasting,
+            "linear": linear,
+            **told(coarse),
+        }
+
+
+def study(models: int, minutes: float) -> None:
+    lines = json.loads(FOUND.read_text()) if FOUND.is_file() else []
+    done, ending = {line["seed"] for line in lines}, time.monotonic() + 60.0 * minutes
+    for seed in range(models):
+        if seed in done or time.monotonic() > ending:
+            continue
+        try:
+            lines += list(runs(seed))
+        except fm.FlexmbsError as error:
+            print(seed, str(error)[:100])
+            continue
+        FOUND.write_text("[\n" + ",\n".join(json.dumps(line) for line in lines) + "\n]\n")
+
+
+def report() -> None:
+    lines = json.loads(FOUND.read_text())
+    modes = [line for line in lines if line["kind"] == "modes"]
+    steps = [line for line in lines if line["kind"] == "steps"]
+    figure, axes = plt.subplots(1, 2, figsize=(11, 5), constrained_layout=True)
+    for damped, colour in ((False, "tab:red"), (True, "tab:blue")):
+        own = [line for line in modes if (line["damping"] > 0) == damped and TITLES[0] in line]
+        label = f"{'with' if damped else 'without'} damping, {len(own)} models"
+        axes[0].loglog(
+            [x["true"] for x in own],
+            [x[TITLES[0]] for x in own],
+            "o",
+            ms=4,
+            color=colour,
+            label=label,
+            alpha=0.7,
+        )
+        own = [line for line in steps if (line["damping"] > 0) == damped]
+        found = [max(x.get(TITLES[1], 0.0), x.get(TITLES[2], 0.0), 1e-7) for x in own]
+        label = f"{'with' if damped else 'without'} damping, {len(own)} runs"
+        axes[1].loglog([x["lasting"] for x in own], found, "o", ms=4, color=colour, label=label, alpha=0.7)
+    for ax, title in zip(axes, ("truncated modes (largest error)", "fixed steps (lasting error)")):
+        ends = np.array([1e-5, 2.0])
+        ax.plot(ends, ends, "k-", lw=1)
+        ax.fill_between(ends, ends / 1.5, ends * 1.5, color="k", alpha=0.08, label="factor 1.5")
+        for limit, style in zip(LIMITS, ("--", ":")):
+            ax.axhline(limit, color="grey", ls=style, lw=0.8)
+            ax.axvline(limit, color="grey", ls=style, lw=0.8)
+        ax.set(
+            xlabel="actual error of the largest joint force",
+            ylabel="estimated error",
+            title=title,
+            xlim=ends,
+            ylim=ends,
+        )
+        ax.legend(loc="upper left", fontsize=8)
+        ax.set_aspect("equal")
+    figure.savefig(HERE / "reactions.png", dpi=110)
+    (HERE / "reactions.md").write_text("\n".join(_text(modes, steps)) + "\n")
+
+
+def _text(modes: list[Any], steps: list[Any]) -> list[str]:
+    table = ["| actual error | models | PASS | WARN | FAIL |", "|---|---|---|---|---|"]
+    for low, high in ((0.0, 0.02), (0.02, 0.2), (0.2, np.inf)):
+        own = [x[TITLES[0]] for x in modes if low <= x["true"] < high and TITLES[0] in x]
+        grades = [
+            sum(e <= 0.02 for e in own),
+            sum(0.02 < e <= 0.2 for e in own),
+            sum(e > 0.2 for e in own),
+        ]
+        table.append(f"| {low:g} … {high:g} | {len(own)} | " + " | ".join(map(str, grades)) + " |")
+    judged = [x for x in modes if TITLES[0] in x and x["true"] > 0.005]
+    ratio = np.array([x[TITLES[0]] / x["true"] for x in judged])
+    linear = np.array([x["linear"] for x in judged], bool)
+    within = [f"{np.mean(np.abs(np.log(r)) < np.log(1.5)):.0%}" for r in (ratio, ratio[linear])]
+    wide = f"{np.mean(np.abs(np.log(ratio[linear])) < np.log(3.0)):.0%}"
+    silent = [x for x in modes if x["true"] > 0.03 and x["verdict"] == "PASS"]
+    more = ["| lasting error of fixed steps | runs | PASS | WARN | FAIL |", "|---|---|---|---|---|"]
+    for low, high in ((0.0, 0.01), (0.01, 0.02), (0.02, 0.04), (0.04, np.inf)):
+        own = [x["verdict"] for x in steps if low <= x["lasting"] < high]
+        more.append(
+            f"| {low:g} … {high:g} | {len(own)} | " + " | ".join(str(own.count(v)) for v in ("PASS", "WARN", "FAIL")) + " |"
+        )
+    quiet = [x for x in steps if x["lasting"] > 0.04 and x["verdict"] == "PASS"]
+    return [
+        "## Reactions\n",
+        f"`reactions.py`: {len(modes)} random arms of one or two flexible links, half of them without damping, against",
+        f"the same arms with {MANY} fixed-interface modes in each link; and {len(steps)} runs with fixed steps of "
+        f"{', '.join(f'{1e3 * h:g}' for h in STEPS)} ms against runs of tolerance 1e-7.\n",
+        "Check \"Truncated modes\" by the actual error of the largest joint force:\n", *table,
+        f"\nOf {len(ratio)} estimates of errors above 0.005, {within[0]} are within a factor of 1.5; of those",
+        f"in the linear range, {within[1]} within 1.5 and {wide} within 3. Verdict PASS with an error above 0.03: {len(silent)}"
+        f"{' (seeds ' + ', '.join(str(x['seed']) for x in silent) + ')' if silent else ''}.\n",
+        *more, f"\nVerdict PASS with a lasting error above 0.04: {len(quiet)}.\n",
+        "![reactions](reactions.png)",
+    ]  # fmt: skip
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", type=int, default=100)
+    parser.add_argument("--minutes", type=float, default=30.0)
+    parser.add_argument("--only", type=int)
+    given = parser.parse_args()
+    if given.only is not None:
+        for line in runs(given.only):
+            print(line)
+        sys.exit()
+    study(given.models, given.minutes)
+    report()
