@@ -43,6 +43,7 @@ from .model.contacts import CamFace as CamFace
 from .model.contacts import CamRoller as CamRoller
 from .model.contacts import CornerLine as CornerLine
 from .model.contacts import CurveContact as CurveContact
+from .model.contacts import DryFriction as DryFriction
 from .model.contacts import JointLimit as JointLimit
 from .model.contacts import Rope as Rope
 from .model.contacts import SpherePlane as SpherePlane
@@ -65,6 +66,7 @@ from .model.forces import HydraulicCylinder as HydraulicCylinder
 from .model.forces import JointFriction as JointFriction
 from .model.forces import JointSpring as JointSpring
 from .model.forces import JointTorque as JointTorque
+from .model.forces import LuGreFriction as LuGreFriction
 from .model.forces import PinFriction as PinFriction
 from .model.forces import PointSpring as PointSpring
 from .model.forces import RobotControl as RobotControl

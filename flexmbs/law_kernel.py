@@ -72,6 +72,8 @@ class Sampler(NamedTuple):
 class Row(NamedTuple):
     """The record of a law: its kernel with parameters p, and the laws of time or user functions that give u.
 
+    x holds, behind the force states z, their bases c and the weight a of an implicit stage, z = c + a ż, a = 0 elsewhere: a law
+    that switches or is stiff may solve this for ż itself.
     gives: how many numbers each of them adds to u: 1, its value; 2 with its rate; the first ones of a user function.
     keys: their keys in the declaration, for messages.  states: number of its force states z, which follow the motion in x; their
     rates follow the forces in out.  sampler: what sets them at instants.  loaded: it takes the loads of its joint, which its

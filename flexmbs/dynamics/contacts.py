@@ -29,7 +29,7 @@ from flexmbs.dynamics.law_calls import call_law
 from flexmbs.dynamics.shared_calls import call_shared
 from flexmbs.dynamics.user_rows import call_with_pose
 from flexmbs.system.records import (
-    CONTACT_FORCES, OF_BOUND, OF_COORDINATES, OF_POSE, POWER_DRIVES, POWER_FORCES, POWER_LOSS,
+    CONTACT_FORCES, OF_BOUND, OF_COORDINATES, OF_FRICTION, OF_POSE, POWER_DRIVES, POWER_FORCES, POWER_LOSS,
 )  # fmt: skip
 
 
@@ -71,12 +71,22 @@ def between_frames(system, work, k, q, s):
         contact.velocity[k, c] = six_apply(contact.covectors, k, 6 * c, v, w)
 
 
+@part
+def own_row(contacts, k):
+    """The row of contact k on a joint coordinate: 0 of a bound, 1 of dry friction, which acts along the first tangent."""
+    return 1 if contacts.geometry_kernel[k] == OF_FRICTION else 0
+
+
 @called
 def bounded_coordinate(system, work, k, q, s):
-    """Gap ±(β − bound) and its rate ±η of a bounded coordinate; of a cut joint the covector ±C⁺ on its frames' relative twist."""
+    """Gap ±(β − bound) and its rate ±η of a bounded coordinate; of a cut joint the covector ±C⁺ on its frames' relative twist.
+
+    Of dry friction the gap is 0, and η and C⁺ are those of its first tangent.
+    """
     contacts, contact, cut = system.contacts, work.contact, work.cut
     i = contacts.body[k]
     sign = system.contacts.sign[k]
+    row = own_row(contacts, k)
     if i >= 0:
         x = q[system.tree.q_at[i] + contacts.q[k]]
         rate = s[system.tree.s_at[i] + contacts.v[k]]
@@ -85,10 +95,12 @@ def bounded_coordinate(system, work, k, q, s):
         x = work.beta[system.cuts.beta_at[j] + contacts.q[k]]
         rate = cut.eta[j, contacts.v[k]]
         keep_poses(contact.pair, k, end_pose(cut.pair, j, 1), end_pose(cut.pair, j, 0), pose_between(cut.pair, j))
+        for c in range(18):
+            contact.covectors[k, c] = 0.0
         for c in range(6):
-            contact.covectors[k, c] = sign * cut.inverse[j, 6 * contacts.v[k] + c]
-    contact.gap[k] = sign * (x - system.contacts.bound[k])
-    contact.velocity[k, 0] = sign * rate
+            contact.covectors[k, 6 * row + c] = sign * cut.inverse[j, 6 * contacts.v[k] + c]
+    contact.gap[k] = sign * (x - system.contacts.bound[k]) if row == 0 else 0.0
+    contact.velocity[k, row] = sign * rate
 
 
 @called
@@ -184,7 +196,7 @@ def contact_force(system, work, k, q):
         return
     i = contacts.body[k]
     if i >= 0:
-        work.force[system.tree.s_at[i] + contacts.v[k]] += system.contacts.sign[k] * contact.force[k, 0]
+        work.force[system.tree.s_at[i] + contacts.v[k]] += system.contacts.sign[k] * contact.force[k, own_row(contacts, k)]
         return
     f = ZERO3
     n = ZERO3
@@ -272,7 +284,7 @@ def contact_rows(system, work, k, q, rows):
         return
     i = contacts.body[k]
     if i >= 0:
-        rows[0, system.tree.s_at[i] + contacts.v[k]] = system.contacts.sign[k]
+        rows[own_row(contacts, k), system.tree.s_at[i] + contacts.v[k]] = system.contacts.sign[k]
         return
     for c in range(3):
         for a in range(6):

@@ -40,10 +40,13 @@ def scalar_slopes(system, work, rows, f, given, sign):
 
 
 @part
-def give_states(law, f, z, x, n):
-    """x[n:] ← force states of force f"""
-    for i in range(law.n_states[f]):
+def give_states(law, f, z, stage, x, n):
+    """x[n:] ← force states z of force f, their bases c, and the weight a of z = c + a ż in an implicit stage, else 0."""
+    count = law.n_states[f]
+    for i in range(count):
         x[n + i] = z[law.state[f] + i]
+        x[n + count + i] = stage[1 + law.state[f] + i]
+    x[n + 2 * count] = stage[0]
 
 
 @part

@@ -55,7 +55,7 @@ def frame_forces(system, work, t, here):
         for a in range(9):
             x[4 + a] = A[a]
         n = give_readings(rows, f, work.loads.read, x, FRAME_ARGUMENTS)
-        give_states(rows.law, f, here.z, x, n)
+        give_states(rows.law, f, here.z, work.path.stage, x, n)
         given_values(rows.law, f, system.laws, workspace, work.io, n)
         call_law(rows.law.kernel_index[f], rows.value[f], workspace, 6 + rows.law.n_states[f], 0.0)
         out = workspace.out
@@ -88,7 +88,7 @@ def line_forces(system, work, t, here, slopes):
         u = scale(0.0 if together else 1.0 / length, d)
         rate = dot(u, sub(vb, tmul(Rr, va)))
         given = (t, length - rows.value[f, rows.value.shape[1] - 1], rate)
-        give_states(rows.law, f, here.z, work.laws.x, 3)
+        give_states(rows.law, f, here.z, work.path.stage, work.laws.x, 3)
         tension, loss = scalar_law(system, work, rows, f, given)
         take_rates(rows.law, f, work.laws.out, 2, work.force_rate)
         work.power[POWER_FORCES] -= (tension - loss) * rate
@@ -131,7 +131,7 @@ def pair_forces(system, work, t, here, slopes):
             x[4 + i] = th[i]
             x[7 + i] = v[i]
             x[10 + i] = w[i]
-        give_states(rows.law, f, here.z, x, give_readings(rows, f, work.loads.read, x, 13))
+        give_states(rows.law, f, here.z, work.path.stage, x, give_readings(rows, f, work.loads.read, x, 13))
         given_values(rows.law, f, system.laws, workspace, work.io, 1)
         call_law(rows.law.kernel_index[f], rows.value[f], workspace, 12 + rows.law.n_states[f], 0.0)
         out = workspace.out

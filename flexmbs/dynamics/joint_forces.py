@@ -25,7 +25,7 @@ def joint_force_value(system, work, f, given, z):
     if rows.loaded[f] > 0:
         for a in range(4):
             work.laws.x[3 + a] = work.loads.joint[f, a]
-    give_states(rows.law, f, z, work.laws.x, 3)
+    give_states(rows.law, f, z, work.path.stage, work.laws.x, 3)
     tau, loss = scalar_law(system, work, rows, f, given)
     take_rates(rows.law, f, work.laws.out, 2, work.force_rate)
     return tau, loss
@@ -119,7 +119,7 @@ def joints_law(system, work, f, here, t):
     n = rows.n[f]
     if rows.combined[f] == 1:
         x, v = transmitted_motion(system, work, f, here)
-        give_states(rows.law, f, here.z, workspace.x, 3)
+        give_states(rows.law, f, here.z, work.path.stage, workspace.x, 3)
         tau, loss = scalar_law(system, work, rows, f, (t, x, v))
         take_rates(rows.law, f, workspace.out, 2, work.force_rate)
         for a in range(n):
@@ -130,7 +130,7 @@ def joints_law(system, work, f, here, t):
         x, v = coordinate_at(system, work, joints_place(rows, f, a), here)
         workspace.x[1 + a] = x
         workspace.x[1 + n + a] = v
-    give_states(rows.law, f, here.z, workspace.x, 1 + 2 * n)
+    give_states(rows.law, f, here.z, work.path.stage, workspace.x, 1 + 2 * n)
     joints_value(system, work, f, n)
     take_rates(rows.law, f, workspace.out, 2 * n, work.force_rate)
     power = 0.0

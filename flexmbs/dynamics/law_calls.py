@@ -79,8 +79,9 @@ def make_law_workspace(system: System) -> LawWorkspace:
     most = max(int((rows.law.n_given * rows.law.gives).max(initial=KEPT)) for rows in lawful)
     stored = most_stored(system) + most_read(system)
     n = 1 + max((place for place, _, _ in _called(system)), default=-1)
-    given = np.zeros(most), np.zeros(most_arguments(system) + stored), np.zeros(max(WIDTH, most_arguments(system)) + stored)
-    return LawWorkspace(np.zeros(n, np.int64), np.zeros((n, N_WORDS), np.int64), *given)
+    # force states are followed by their bases and a weight (`flexmbs.dynamics.force_laws.give_states`)
+    x, out = np.zeros(most_arguments(system) + 2 * stored + 1), np.zeros(max(WIDTH, most_arguments(system)) + stored)
+    return LawWorkspace(np.zeros(n, np.int64), np.zeros((n, N_WORDS), np.int64), np.zeros(most), x, out)
 
 
 def connect_laws(system: System, laws: LawWorkspace) -> None:

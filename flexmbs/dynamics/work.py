@@ -46,7 +46,7 @@ CONTACT = {"gap": 0, "velocity": 3, "moving": 3, "force": 3, "beside": 0, "covec
 
 def make_path(system: System, beta: np.ndarray | None = None) -> Path:
     """Path variables of a motion that begins with the coordinates ``beta`` (m, rad) of the cut joints."""
-    _, _, ns, nc, _ = (int(n) for n in system.layout)
+    _, _, ns, nc, nz = (int(n) for n in system.layout)
     z, ncut, n = np.zeros, len(system.cuts.row), len(system.contacts.a)
     choice = np.concatenate([z(3), np.arange(nc), np.arange(ns)]).astype(np.int64)
     first = z(0) if beta is None else np.array(beta, float)
@@ -54,6 +54,7 @@ def make_path(system: System, beta: np.ndarray | None = None) -> Path:
         beta=first, change=z((len(first), 2)), kept=z((ncut, KEPT)), pivot=z(ns + nc),
         left_out=z(ns + nc),
         force=z((n, 3)), impulse=z((n, 3)), mode=z(n, np.int64), slip=z((n, 2)), choice=choice, scale=np.ones(nc + ns),
+        stage=z(1 + nz),
     )  # fmt: skip
 
 

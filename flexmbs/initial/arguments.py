@@ -70,7 +70,8 @@ def require_no_contacts(model: ModelData, analysis: str) -> None:
     """Raise `InputError` if an analysis of smooth equations would ignore rigid contacts of a model."""
     for name, contact in model.contacts.items():
         if contact.rigid:
-            raise InputError(f"contacts.{name}: {analysis} does not support rigid contacts; give it a force law or remove it")
+            text = f"{analysis} does not support {contact.named}; give it a force law or remove it"
+            raise InputError(f"contacts.{name}: {text}")
 
 
 def require_no_functions_of_reactions(model: ModelData, analysis: str) -> None:

@@ -31,7 +31,9 @@ from flexmbs.integrators.run_context import (
     STATE,
     UNSOLVED,
     derivative,
+    friction_limit,
 )  # fmt: skip
+from flexmbs.integrators.step_impulses import held_apart
 from flexmbs.integrators.unseen_contacts import evaluate_contacts
 
 ACROSS = 1e-4  # s, over the largest velocity above 1: of the differences of order 4 that give accelerations of contacts
@@ -101,7 +103,7 @@ def operator(context, closed, t, m):
             j = 3 * b + c
             for i in range(3 * m):
                 closed.problem.D[i, j] = 0.0
-            if c > 0 and contact.mu[k] == 0.0:
+            if (c > 0 and contact.mu[k] == 0.0) or (c != 1 and contact.dry[k] == 1):
                 for i in range(ns):
                     closed.Y[j, i] = 0.0
                 for a in range(state.lam.shape[0]):
@@ -186,6 +188,10 @@ def held_forces(context, closed, t, m, mode, slip):
         if speed > 0.0 and u * along[0] + v * along[1] > 0.5 * speed:
             along = (u / speed, v / speed)
         closed.problem.slip[b, 0], closed.problem.slip[b, 1] = along
+        closed.problem.held[b] = 0.0
+        if contact.dry[k] == 1:
+            closed.problem.held[b] = friction_limit(contact, k, mode[k], u)
+            closed.problem.c[3 * b] = held_apart(closed.problem, closed.problem.c, b)
     used, worst = solve(closed.solver[0], closed.problem, FORCES, m, EXACT, SWEEPS)
     if used in (NO_SOLUTION, SWEEPS):
         context.exchange.status[0] = contact.row[worst]
@@ -218,6 +224,7 @@ def impulses_of_impact(context, closed, m, settling, share):
         strikes = closed.before[b, 0] < -settling
         poisson = contact.poisson[k] == 1
         closed.problem.mu[b] = contact.mu[k]
+        closed.problem.held[b] = 0.0
         closed.problem.least[b] = 1e-13 * largest
         closed.problem.expansion[b] = share * contact.e[k] if poisson and fast else 0.0
         # in a sequence of collisions contacts at rest strike too

@@ -28,6 +28,7 @@ class Problem(NamedTuple):
     e_t: np.ndarray  # (n,)
     expansion: np.ndarray  # (n,) Poisson's e
     mu: np.ndarray  # (n,)
+    held: np.ndarray  # (n,) normal impulse or force that is given, of dry friction its limit
     least: np.ndarray  # (n,) normal compliance at or below which a contact cannot yield
     slides: np.ndarray  # (n,) int64
     slip: np.ndarray  # (n, 2)
@@ -44,7 +45,8 @@ def make_problem(n: int, multiple: str | None = None) -> Problem:
     z = np.zeros
     sequential = np.array([int(multiple == SEQUENTIAL)], np.int64)
     return Problem(
-        z((3 * n, 3 * n)), z(3 * n), z(3 * n), z(3 * n), z(3 * n), z(n), z(n), z(n), z(n), z(n), z(n, np.int64), z((n, 2)),
+        z((3 * n, 3 * n)), z(3 * n), z(3 * n), z(3 * n), z(3 * n), z(n), z(n), z(n), z(n), z(n), z(n),
+        z(n, np.int64), z((n, 2)),
         z(1, np.int64), sequential, z(3 * n), z(1), z(2, np.int64), make_workspace(n),
     )  # fmt: skip
 

@@ -13,7 +13,7 @@ import math
 from flexmbs._jit import called, part
 from flexmbs._jit.address import call
 from flexmbs.integrators import dormand_prince as dp
-from flexmbs.integrators.run_context import AT, COMMON, DONE, NORMALIZE, OPEN, SLIPS, TIME
+from flexmbs.integrators.run_context import AT, COMMON, DONE, NORMALIZE, OPEN, SLIPPING, SLIPS, TIME
 from flexmbs.integrators.unseen_contacts import GAP_NOW, evaluate_contacts, may_dip, note_gaps
 
 EVALUATIONS_OF_GAPS = 8  # times within a step at which gaps are evaluated
@@ -58,7 +58,7 @@ def dip(memory, context, k, low, high, h):
 @part
 def values(memory, context, x, h, out):
     """State functions of the contacts at the part x of the step: gap of open ones, above that at which they part if this is below
-    zero, γ_T · slip of slipping ones; 1 elsewhere."""
+    zero, γ_T · slip of slipping ones, of dry friction that sticks the rate left to slip; 1 elsewhere."""
     contact = context.contact
     state_in_step(memory, context, x, h)
     finite = evaluate_contacts(context, AT, context.clock[TIME] + x * h) == DONE
@@ -72,6 +72,8 @@ def values(memory, context, x, h, out):
             out[k] = 1.0 if contact.outside[k] != 0.0 else contact.gap[k] - memory.sunk[k]
         elif memory.mode[k] == SLIPS and contact.mu[k] > 0.0:
             out[k] = contact.rate[k, 1] * memory.slip[k, 0] + contact.rate[k, 2] * memory.slip[k, 1]
+        elif contact.dry[k] == 1:
+            out[k] = SLIPPING - abs(contact.rate[k, 1])  # it breaks away
 
 
 @part
@@ -117,7 +119,7 @@ def first_event(memory, context, h):
         memory.struck[k] = 0
         memory.turned[k] = 0
         slides = memory.mode[k] == SLIPS and context.contact.mu[k] > 0.0
-        watched = watched or (context.contact.rigid[k] == 1 and (memory.mode[k] == OPEN or slides))
+        watched = watched or (contact.rigid[k] == 1 and (memory.mode[k] == OPEN or slides)) or contact.dry[k] == 1
     until = 1.0
     if not watched:
         return until

@@ -4,8 +4,10 @@ Velocities U (3 rows per contact: normal, two tangents) after impulses p are U�
 
     ξ_N = U_N⁺ + e_N U_N⁻ ≥ 0,  p_N ≥ 0,  ξ_N p_N = 0;   |p_T| ≤ μ p_N,  ξ_T = U_T⁺ + e_T U_T⁻ = −α p_T,  α ≥ 0,
 
-where α > 0 only at |p_T| = μ p_N. By Poisson an impact has two phases: compression, the same with e = 0, of impulses p_C; then
-expansion from there, with impulses p_E of at least the part e_N of compression,
+where α > 0 only at |p_T| = μ p_N. Dry friction of a joint coordinate has the rows of one tangent alone, and p_N = b is its
+limit (``held``): as nothing moves along its normal and c_N > 0, p_N stays there. By Poisson an impact has two phases:
+compression, the same with e = 0, of impulses p_C; then expansion from there, with impulses p_E of at least the part e_N of
+compression,
 
     U_N ≥ 0,  p_EN ≥ e_N p_CN,  U_N (p_EN − e_N p_CN) = 0;   |p_ET| ≤ μ p_EN,  U_T = −α p_ET;   p = p_C + p_E.
 
@@ -37,6 +39,7 @@ FIRST = 10  # sweeps before contacts count as redundant
 LAST = 500  # sweeps where no solution seems to exist
 NEARLY = 1e-6  # of the velocities: contacts redundant but for round-off, solved so far, go on
 ENDLESS = 1e12  # of the velocities: sweeps that diverge
+STILL = 1e-12  # m/s or m/s²: slip of a contact whose tangents nothing moves that is round-off
 UNKNOWN = -1.0  # in place of a given normal impulse
 
 
@@ -193,6 +196,10 @@ def dragged(contact, given):
         p1 = -h1 / a11
     elif a22 > small:
         p2 = -h2 / a22
+    else:
+        # nothing moves along the tangents, as of a driven joint: friction opposes their slip
+        slip = math.sqrt(h1 * h1 + h2 * h2)
+        return (-mu * given * h1 / slip, -mu * given * h2 / slip, True) if slip > STILL else (0.0, 0.0, True)
     if p1 * p1 + p2 * p2 <= mu * mu * given * given:
         return p1, p2, True
     _, p1, p2, found = any_slip(Contact(D, o, 0.0, r1, r2, mu), given)
@@ -323,7 +330,7 @@ def impact(n, problem, limits):
     D, mu, drag, bound, rho = problem.D, problem.mu, workspace.drag, workspace.bound, workspace.rho
     later, more = workspace.later, workspace.more
     for k in range(n):
-        bound[k], drag[k, 0], drag[k, 1] = 0.0, 0.0, 0.0
+        bound[k], drag[k, 0], drag[k, 1] = problem.held[k], 0.0, 0.0
     used, worst = impulses(Inclusion(n, D, problem.c, mu, drag, bound, rho), problem.least, limits, p, workspace)
     expands = False
     for k in range(n):
@@ -353,7 +360,7 @@ def closed_forces(n, problem, limits):
     mu, slip, workspace = problem.mu, problem.slip, problem.workspace
     bound, drag, cone = workspace.bound, workspace.drag, workspace.cone
     for k in range(n):
-        bound[k], drag[k, 0], drag[k, 1] = 0.0, 0.0, 0.0
+        bound[k], drag[k, 0], drag[k, 1] = problem.held[k], 0.0, 0.0
         cone[k] = mu[k]
         if problem.slides[k] != 0:
             cone[k] = 0.0

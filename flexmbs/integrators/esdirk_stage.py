@@ -22,6 +22,7 @@ from flexmbs.integrators.run_context import (
     correction,
     displace,
     evaluate_constraints,
+    implicit_states,
     iteration_matrix,
     position_rates,
     residual,
@@ -190,7 +191,9 @@ def solve_stage(memory, context, i, h, t):
         if near:
             close(memory, context, STATE, state, t)
         copy(state.zd, memory.zd)
+        implicit_states(context, hg, memory.base, unknowns)
         residual(context, STATE, t, slow)
+        implicit_states(context, 0.0, memory.base, unknowns)
         if slow:
             status = renewed(memory, context, h, hg)
             if status != DONE:

@@ -69,6 +69,7 @@ from flexmbs.integrators.run_context import (
     OPEN,
     PAUSED,
     ROWS,
+    SLIPPING,
     SLIPS,
     STATE,
     STICKS,
@@ -82,7 +83,6 @@ from flexmbs.integrators.run_context import (
 from flexmbs.integrators.unseen_contacts import evaluate_contacts
 
 TOUCHING = 1e-9  # of the size of the model, at most 1 m: a gap (m or rad) that is closed
-SLIPPING = 1e-7  # m/s, above which a contact slips
 CROWD, CROWDED = 500, 1e-5  # impacts within so short a time (s, relative beyond 1 s) go on for ever
 LATER = 1e-6  # s
 JAMMED = 1e-9  # s, beside the time: a step without forces that is not shortened
@@ -288,7 +288,7 @@ def step_at(memory, context, same, h, _a, _b):
 def touches(memory, context, k):
     """True where contact k is open, its gap closed up to round-off, and it does not part; gaps and velocities are up to date."""
     contact = context.contact
-    near = contact.gap[k] <= TOUCHING * contact.scale[2] and contact.rate[k, 0] <= memory.control[2]
+    near = contact.gap[k] <= TOUCHING * contact.scale[2] and contact.rate[k, 0] <= memory.control[2] and contact.dry[k] == 0
     return near and contact.outside[k] == 0.0 and contact.rigid[k] == 1 and contact.mode[k] == OPEN
 
 
@@ -383,7 +383,8 @@ def strike(memory, context, t):
     evaluate_contacts(context, STATE, t)
     m = 0
     for k in range(memory.struck.shape[0]):
-        if memory.struck[k] == 1 or contact.mode[k] != OPEN or touches(memory, context, k):
+        # dry friction is finite: an impact does not feel it
+        if contact.dry[k] == 0 and (memory.struck[k] == 1 or contact.mode[k] != OPEN or touches(memory, context, k)):
             contact.row[m] = k
             m += 1
     if m == 0:
@@ -471,18 +472,34 @@ def change_modes(memory, context, t):
     contact = context.contact
     shut = False
     for k in range(contact.mode.shape[0]):
-        shut = shut or contact.mode[k] != OPEN
+        shut = shut or contact.mode[k] != OPEN or contact.dry[k] == 1
     if not shut:
         return
     evaluate_contacts(context, STATE, t)
     for k in range(contact.mode.shape[0]):
-        if contact.mode[k] == OPEN:
+        if contact.mode[k] == OPEN and contact.dry[k] == 0:
+            continue
+        if contact.dry[k] == 1 and memory.turned[k] == 1 and memory.mode[k] == STICKS:
+            # it broke away: the event is the rate at which it slips, reached up to round-off
+            contact.mode[k] = SLIPS
+            contact.slip[k, 0] = 1.0 if contact.rate[k, 1] > 0.0 else -1.0
+            contact.slip[k, 1] = 0.0
             continue
         # a contact with a force must not open for the round-off of its velocity
         if (contact.rate[k, 0] > 1e-9 and contact.force[k, 0] <= 0.0) or contact.outside[k] != 0.0:
             contact.mode[k] = OPEN
         else:
             set_mode(contact, k, False, contact.rate[k, 1], contact.rate[k, 2])
+
+
+@part
+def change_dry_modes(memory, context, t):
+    """Modes of dry friction at a start, by its rates."""
+    contact = context.contact
+    evaluate_contacts(context, STATE, t)
+    for k in range(contact.mode.shape[0]):
+        if contact.dry[k] == 1:
+            set_mode(contact, k, False, contact.rate[k, 1], 0.0)
 
 
 @seldom_entry
@@ -494,7 +511,10 @@ def finish_at(memory, context, same, h, _a, start):
         for k in range(memory.struck.shape[0]):
             memory.struck[k] = 0
             memory.turned[k] = 0
-        return collide(memory, context, t)
+        status = collide(memory, context, t)
+        if status == DONE:
+            change_dry_modes(memory, context, t)
+        return status
     hit = False
     turned = -1
     for k in range(memory.struck.shape[0]):

@@ -62,6 +62,7 @@ from flexmbs.integrators.run_context import (
     correction,
     displace,
     evaluate_constraints,
+    implicit_states,
     iteration_matrix,
     residual,
     settle_accelerations,
@@ -144,7 +145,7 @@ class GeneralizedAlpha(Integrator):
         return Memory(
             self.parameters(), float(newton), int(self.max_iterations), int(facts.free_bodies), int(facts.strongly_nonlinear),
             facts.contraction,
-            self.tolerances(), z(1), z(n), z(n), z(n), z(n), z(n), z(n), z(facts.nc), z(LAST),
+            self.tolerances(), z(1), z(n), z(n), z(n), z(n), z(n), z(n), z(facts.nc), z(LAST), z(facts.nz),
         )  # fmt: skip
 
     def begin(self, memory: Any, context: RunContext) -> None:
@@ -263,6 +264,7 @@ class Memory(NamedTuple):
     jerk: np.ndarray  # (ns,) s̈ of the last step, of constrained motions
     kappa: np.ndarray  # (nc,) what G s leaves its exact value by, over h²
     last: np.ndarray  # (LAST,)
+    base: np.ndarray  # (nz,) force states without the rate at the end of the step
 
 
 @part
@@ -311,8 +313,11 @@ def evaluate_end(memory, context, h, c_sd, c_s, renew):
     displace(context, STATE, START)
     for a in range(state.z.shape[0]):
         # force states by the trapezoidal rule, of the order of the method
-        state.z[a] = start.z[a] + 0.5 * h * (start.zd[a] + state.zd[a])
+        memory.base[a] = start.z[a] + 0.5 * h * start.zd[a]
+        state.z[a] = memory.base[a] + 0.5 * h * state.zd[a]
+    implicit_states(context, 0.5 * h, memory.base, 0)
     residual(context, STATE, context.clock[TIME] + h, renew)
+    implicit_states(context, 0.0, memory.base, 0)
     if renew:
         memory.factor[0] = 0.0
         status = iteration_matrix(context, STATE, c_sd, c_s)
@@ -404,6 +409,8 @@ def step_at(memory, context, same, h, a, b):
         return status
     # the last iterate was corrected once more after its evaluation
     displace(context, STATE, START)
+    for k in range(state.z.shape[0]):
+        state.z[k] = memory.base[k] + 0.5 * h * state.zd[k]  # with the rates that the forces of the last evaluation had
     copy(memory.a0, memory.a1)
     finish(memory.p, state.sd, start.sd, memory.a1)
     for k in range(3):

@@ -78,6 +78,7 @@ from flexmbs.integrators.run_context import (
     PAUSED,
     PROJECT,
     ROWS,
+    SLIPS,
     START,
     STATE,
     STICKS,
@@ -89,6 +90,7 @@ from flexmbs.integrators.run_context import (
     correction,
     displace,
     displace_by_midpoint,
+    implicit_states,
     iteration_matrix,
     residual,
 )  # fmt: skip
@@ -98,6 +100,7 @@ from flexmbs.integrators.unseen_contacts import RECENT, evaluate_contacts
 SMOOTH = 1e-14  # of velocity corrections of order one
 SMOOTH_ERROR = 1.0 / 12.0  # of h³ times the third derivative: local error of the positions
 JOLT, FELT = 20.0, 0.05  # of what forces do in a step, of the velocities: a change of velocity that is an impact
+AT_LIMIT = 1.0 - 1e-12  # of the limit of dry friction: it slides
 WITHIN = 0.25  # of a step: how far from where it is taken an impact is in the mean; accelerations jump there and back
 
 
@@ -191,7 +194,7 @@ class Memory(NamedTuple):
     free: np.ndarray  # (3n,) U without impulses
     v: np.ndarray  # (ns,) velocities of an iterate
     taking: np.ndarray  # (1,) int64 number of contacts that take part
-    taken: np.ndarray  # (1,) int64 that in the step before
+    taken: np.ndarray  # (1,) int64 that in the step before, without dry friction
     gap: np.ndarray  # (n,) at the start of the step
     rate: np.ndarray  # (n, 3)
     fast: np.ndarray  # (n,) int64 1: takes no part, its closing is located
@@ -262,7 +265,9 @@ def solve_step(memory, context, h, m):
             rows_of_contacts(context, STATE, t0 + h, m, memory.W, memory.moving)
         # slopes of forces and M change with q_θ: an old factor slows the iteration down before it fails
         renew = it == 0 or it % 4 == 3
+        implicit_states(context, memory.theta * h, context.start.z, 0)
         residual(context, AT, t0 + memory.theta * h, renew)
+        implicit_states(context, 0.0, context.start.z, 0)
         context.counts[ITERATIONS] += 1
         if renew:
             status = iteration_matrix(context, AT, c_mass, 1.0 / (memory.theta * h))
@@ -290,6 +295,8 @@ def solve_step(memory, context, h, m):
         if not size < 1e30:
             return NOT_FINITE
         speed = largest(state.s)
+        if it == 0 and nc > 0 and m > 0:
+            continue  # the power of drives is that of the λ with the impulses, which the next evaluation has
         if size <= memory.tolerance * speed + SMOOTH or (
             it > 2 and size <= 1e3 * memory.tolerance * speed and size >= 0.5 * before
         ):
@@ -388,12 +395,21 @@ def step_at(memory, context, same, h, _a, _b):
 
 
 @part
+def unilateral(memory, contact):
+    """Number of contacts in the step other than dry friction."""
+    count = 0
+    for b in range(memory.taking[0]):
+        count += 1 - contact.dry[contact.row[b]]
+    return count
+
+
+@part
 def local_error(memory, context, h):
     """context.local ← error of the positions: h² (1/12 Δṡ + (θ − ½) ṡ), beside that of the midpoint rule; 1/4 for 1/12 in
     steps with impacts, which change velocities somewhere in their step.
     """
     state, start = context.state, context.start
-    strikes = memory.taking[0] > 0 or memory.taken[0] > 0
+    strikes = unilateral(memory, context.contact) > 0 or memory.taken[0] > 0
     share = WITHIN if strikes else SMOOTH_ERROR
     before = context.clock[TIME] - context.clock[BEGUN]
     # velocities that changed within a shorter step before it moved bodies by a part of that step only
@@ -451,6 +467,8 @@ def jolts(memory, context):
     m = memory.taking[0]
     forced, change, speed = 0.0, 0.0, 0.0
     for i in range(3 * m):
+        if problem.held[i // 3] > 0.0:
+            continue  # dry friction is no impact
         jump = 0.0
         for j in range(3 * m):
             jump += problem.D[i, j] * problem.x[j]
@@ -476,7 +494,7 @@ def log_impacts(memory, context, t0, h):
         note_undecided(memory.counts, memory.undecided, t0, memory.problem.spread[0], hard)
     if hard == 0.0 and memory.taking[0] > 0 and jolts(memory, context):
         for b in range(memory.taking[0]):
-            if memory.problem.x[3 * b] > 0.0:
+            if memory.problem.x[3 * b] > 0.0 and memory.problem.held[b] == 0.0:
                 log_contact(memory, context, b, t0)
 
 
@@ -492,10 +510,13 @@ def finish_at(memory, context, same, h, _a, _b):
             contact.force[k, c] = 0.0
     fresh = context.clock[NEXT] >= context.clock[FIXED] * (1.0 - 1e-9)
     memory.span[0] = h + (0.0 if fresh else memory.span[0])
-    memory.taken[0] = memory.taking[0]
+    memory.taken[0] = unilateral(memory, contact)
     for b in range(memory.taking[0]):
         if memory.problem.x[3 * b] > 0.0:
             contact.mode[contact.row[b]] = STICKS
+        slides = abs(memory.problem.x[3 * b + 1]) >= AT_LIMIT * memory.problem.held[b]
+        if contact.dry[contact.row[b]] == 1 and slides:
+            contact.mode[contact.row[b]] = SLIPS
         for c in range(3):
             contact.impulse[contact.row[b], c] = memory.problem.x[3 * b + c]
     for k in range(contact.impulse.shape[0]):

@@ -46,6 +46,7 @@ from flexmbs.integrators.run_context import (
     correction,
     displace,
     evaluate_constraints,
+    implicit_states,
     iteration_matrix,
     residual,
     settle_accelerations,
@@ -216,8 +217,11 @@ def step_at(memory, context, same, h, _a, _b):
     # rates of force states depend on the states themselves: one correction of their trapezoidal rule
     for _ in range(2 if state.z.shape[0] > 0 else 1):
         for a in range(state.z.shape[0]):
-            at.z[a] = start.z[a] + 0.5 * h * (start.zd[a] + at.zd[a])
+            state.z[a] = start.z[a] + 0.5 * h * start.zd[a]
+            at.z[a] = state.z[a] + 0.5 * h * at.zd[a]
+        implicit_states(context, 0.5 * h, state.z, 0)
         residual(context, AT, t0 + h, False)
+        implicit_states(context, 0.0, state.z, 0)
     for a in range(state.z.shape[0]):
         state.z[a] = start.z[a] + 0.5 * h * (start.zd[a] + at.zd[a])
     status = iteration_matrix(context, AT, 1.0, -1.0)

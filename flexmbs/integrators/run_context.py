@@ -38,6 +38,7 @@ EXPONENT, SHRINK, GROW, KEEP_ABOVE, KEEP_BELOW, STEADY, CONTROL = range(7)
 STEPS, REJECTED, ITERATIONS, FACTORIZATIONS, EVALUATIONS, DEPENDENT, REACHED, PAUSED, WATCHED, EVALUATED = range(10)
 CORNER, UNSEEN, TAKING, COUNTS = range(10, 14)
 OPEN, STICKS, SLIPS = range(3)  # modes of rigid contacts
+SLIPPING = 1e-7  # m/s or rad/s, above which a contact slips
 # indices into Point.w and Point.power: of forces, lost, of drives
 FORCES, LOSS, DRIVES = range(3)
 # indices into Exchange.gauge: smallest pivot of a constraint row over its largest so far; |g| that is left
@@ -78,6 +79,7 @@ class Exchange(NamedTuple):
     nonholonomic: np.ndarray  # (nc,) int64 rows that constrain velocities alone
     loaded: np.ndarray  # (3,) of forces that depend on reactions: iterations at most, 0: none; last relative change; unbounded
     prescribed: np.ndarray  # (1,) 1: the power of coordinates that are functions of time needs the residual at ṡ
+    stage: np.ndarray  # (1 + nz,) weight and bases of the force states (`implicit_states`)
 
 
 class ContactData(NamedTuple):
@@ -89,6 +91,8 @@ class ContactData(NamedTuple):
     e_t: np.ndarray  # (n,) and along the tangents
     mu: np.ndarray  # (n,)
     size: np.ndarray  # (n,) length (m) or angle beside which an overlap is small
+    dry: np.ndarray  # (n,) int64 1: dry friction of a joint coordinate, along the first tangent, always closed
+    limits: np.ndarray  # (n, 3) of dry friction: sliding and static limit (N or N m), rate v_s, 0 for a jump between them
     scale: np.ndarray  # (3,) weight of the unit mass (m/s²), largest inertia of a body, size of the model (m), at most 1
     gap: np.ndarray  # (n,)
     rate: np.ndarray  # (n, 3)
@@ -180,6 +184,27 @@ def copy(values, out):
     """out ← values"""
     for a in range(values.shape[0]):
         out[a] = values[a]
+
+
+@part
+def friction_limit(contact, k, mode, rate):
+    """Limit (N or N m) of dry friction k at its ``rate``: F_s where it sticks, else F_c + (F_s − F_c) exp(−(η/v_s)²)."""
+    sliding, static, decay = contact.limits[k, 0], contact.limits[k, 1], contact.limits[k, 2]
+    if mode == STICKS or abs(rate) <= SLIPPING:
+        return static
+    if decay == 0.0:
+        return sliding
+    return sliding + (static - sliding) * math.exp(-(rate / decay) * (rate / decay))
+
+
+@part
+def implicit_states(context, weight, base, first):
+    """Force states obey z = c + a ż in the evaluations that follow, a = ``weight`` and c = ``base`` from the ``first`` on: laws
+    that switch or are stiff solve this themselves; with the weight 0 ż is that at the given z again."""
+    stage = context.exchange.stage
+    stage[0] = weight
+    for a in range(stage.shape[0] - 1):
+        stage[1 + a] = base[first + a]
 
 
 @part

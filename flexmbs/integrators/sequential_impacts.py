@@ -67,9 +67,14 @@ def sequence(n, problem, limits):
         p[j] = 0.0
     k, speed = fastest(n, problem)
     limit = SETTLED * speed
+    dry = False
+    for b in range(n):
+        dry = dry or problem.held[b] > 0.0
     for turn in range(COLLISIONS * n):
         k, u = fastest(n, problem)
         if k < 0 or u >= limit:
+            if dry:
+                break  # dry friction of joints acts over the step, beside the collisions
             return turn + 1, 0
         p0, p1, p2, found = collision(n, problem, k)
         if not found:
@@ -81,7 +86,7 @@ def sequence(n, problem, limits):
         for j in range(3 * n):
             later[i] += D[i, j] * p[j]
     for b in range(n):
-        bound[b], drag[b, 0], drag[b, 1] = 0.0, 0.0, 0.0
+        bound[b], drag[b, 0], drag[b, 1] = problem.held[b], 0.0, 0.0
     used, worst = impulses(Inclusion(n, D, later, problem.mu, drag, bound, workspace.rho), problem.least, limits, more, workspace)
     for i in range(3 * n):
         p[i] += more[i]
@@ -103,7 +108,7 @@ def difference(n, problem, limits):
     problem.spread[0] = 0.0
     acting = 0
     for k in range(n):
-        acting += 1 if p[3 * k] > 0.0 else 0
+        acting += 1 if p[3 * k] > 0.0 and problem.held[k] == 0.0 else 0
     for j in range(3 * n):
         kept[j] = p[j]
     other = 1 - problem.sequential[0]

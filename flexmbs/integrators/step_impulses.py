@@ -12,7 +12,7 @@ from flexmbs._jit.address import call
 from flexmbs.integrators.contact_calls import IMPACT, solve
 from flexmbs.integrators.contact_problem import NO_SOLUTION
 from flexmbs.integrators.impacts import FRICTIONLESS, REDUCED, SWEEPS, rough
-from flexmbs.integrators.run_context import AT, COMMON, DONE, ROWS, TIME, UNSOLVED, correction
+from flexmbs.integrators.run_context import AT, COMMON, DONE, ROWS, TIME, UNSOLVED, correction, friction_limit
 
 ROUND_OFF = 1e-12  # m or rad
 CANNOT_YIELD = 1e-13  # of |w|² over the largest mass: normal compliance of a contact that nothing moves
@@ -31,6 +31,9 @@ def foreseen(memory, contact, h, whole):
     m = 0
     fall = 0.5 * whole * whole * contact.scale[0]
     for k in range(contact.gap.shape[0]):
+        memory.problem.held[m] = 0.0
+        if contact.dry[k] == 1:
+            memory.problem.held[m] = h * friction_limit(contact, k, contact.mode[k], contact.rate[k, 1])
         near = max(fall, ROUND_OFF) if contact.impulse[k, 0] > 0.0 else ROUND_OFF
         closes = contact.gap[k] + 0.5 * h * contact.rate[k, 0] <= near
         closes = memory.strikes[k] == 1 or (closes and memory.fast[k] == 0)
@@ -66,8 +69,9 @@ def delassus(memory, context, m, scale):
         for i in range(3 * m):
             memory.problem.D[i, j] = 0.0
             memory.G[i, j] = 0.0
-        # tangents without friction have no impulse: their columns stay zero
-        if j % 3 > 0 and memory.problem.mu[j // 3] == 0.0:
+        # tangents without friction have no impulse, dry friction has none but that of one tangent: their columns stay zero
+        k = context.contact.row[j // 3]
+        if (j % 3 > 0 and memory.problem.mu[j // 3] == 0.0) or (j % 3 != 1 and context.contact.dry[k] == 1):
             continue
         for a in range(ns):
             x[a] = memory.F[j, a]
@@ -91,6 +95,12 @@ def delassus(memory, context, m, scale):
 
 
 @part
+def held_apart(problem, free, b):
+    """c_N of dry friction, a velocity of its own size above zero: its normal impulse is then the one that is given."""
+    return problem.held[b] * problem.D[3 * b + 1, 3 * b + 1] + abs(free[3 * b + 1]) + 1e-300
+
+
+@part
 def restitution(memory, contact, m, h, share):
     """What the laws of impact demand, their coefficients times ``share``: c of Newton's, U_free + e U⁻, and the expansion of
     Poisson's, this in steps in which a contact approaches faster than weight makes it within the step.
@@ -100,6 +110,9 @@ def restitution(memory, contact, m, h, share):
     hard = False
     for b in range(m):
         k = contact.row[b]
+        if contact.dry[k] == 1:
+            memory.problem.expansion[b] = 0.0
+            memory.free[3 * b] = held_apart(memory.problem, memory.free, b)
         hard = hard or memory.rate[k, 0] < -h * contact.scale[0]
         poisson = contact.poisson[k] == 1
         e = 0.0 if poisson else share * contact.e[k]

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import BeforeValidator, model_validator
 
 from flexmbs.declaration import NestedError, Problem, close_names, shown
-from flexmbs.law_kernel import Row, law_kernel, nonlinear_law
+from flexmbs.law_kernel import LawPart, Row, law_kernel, nonlinear_law
 from flexmbs.model.fields import AnyVector, Nonnegative, Nonzero, Number, Positive, number
 from flexmbs.model.interpolation import monotone
 from flexmbs.model.laws import JointLaw, LawOfTime
@@ -20,6 +20,7 @@ def _bound(value: object) -> float:
 
 
 Bound = Annotated[float, BeforeValidator(_bound)]
+AT_LIMIT = 1e-9  # of the range of a limited controller: round-off of its force at a limit
 ARGUMENTS = {"position": 1, "velocity": 2}  # of a curve, and their places in x of a joint force's kernel
 
 
@@ -79,29 +80,55 @@ class DCMotor(JointLaw, kind="dc-motor"):
         return Row(motor, parameters, (self.voltage,), keys=("voltage",), states=int(self.inductance > 0.0))
 
 
+@LawPart
+def limited_share(p, u, x):
+    """(k_p (r − x) + k_d (ṙ − η), k_i z, σ) of ż = σ (r − x): σ = 1 within the limits and 0 where k_i z would carry τ further
+    beyond one, with any σ between at the limit itself,
+
+        k_i (r − x) > 0:  τ < upper ⇒ σ = 1,  τ > upper ⇒ σ = 0,   0 ≤ σ ≤ 1 at τ = upper,
+
+    likewise at the lower one. In an implicit stage, z = c + a ż with x = (t, x, η, z, c, a), k_i z is that of the end of the
+    stage: c k_i + a k_i (r − x), but where this lies beyond the limit on it, or at c k_i if that is beyond already"""
+    gap = u[0] - x[1]
+    rest = p[0] * gap + p[1] * (u[1] - x[2])
+    rate = p[2] * gap
+    a = x[5]
+    if a <= 0.0:
+        tau = rest + p[2] * x[3]
+        return rest, p[2] * x[3], 0.0 if (tau > p[4] and rate > 0.0) or (tau < p[3] and rate < 0.0) else 1.0
+    base, whole = p[2] * x[4], p[2] * x[4] + a * rate
+    if rate > 0.0 and rest + whole > p[4]:
+        w = max(base, p[4] - rest)
+    elif rate < 0.0 and rest + whole < p[3]:
+        w = min(base, p[3] - rest)
+    else:
+        return rest, whole, 1.0
+    return rest, w, (w - base) / (a * rate)
+
+
 @nonlinear_law
 def limited_pid(p, u, x, out):
-    """τ = k_p (r − x) + k_d (ṙ − η) + k_i z within p[3] … p[4]; ż = r − x unless it drives τ further beyond a limit"""
-    tau = p[0] * (u[0] - x[1]) + p[1] * (u[1] - x[2]) + p[2] * x[3]
-    gap = u[0] - x[1]
-    out[0] = min(max(tau, p[3]), p[4])
-    beyond = (tau > p[4] and p[2] * gap > 0.0) or (tau < p[3] and p[2] * gap < 0.0)
-    out[2] = 0.0 if beyond else gap
+    """τ = k_p (r − x) + k_d (ṙ − η) + k_i z within p[3] … p[4]; ż = σ (r − x), σ = 1 unless z drives τ beyond a limit"""
+    rest, w, share = limited_share(p, u, x)
+    out[0] = min(max(rest + w, p[3]), p[4])
+    out[2] = share * (u[0] - x[1])
 
 
 @limited_pid.slopes
 def limited_slopes(p, u, x, out):
-    """Those of the controller, none beyond its limits"""
-    tau = p[0] * (u[0] - x[1]) + p[1] * (u[1] - x[2]) + p[2] * x[3]
-    within = p[3] < tau < p[4]
-    out[0] = p[0] if within else 0.0
+    """Those of the controller, with that of z in an implicit stage; none at its limits or beyond"""
+    rest, w, share = limited_share(p, u, x)
+    tau, edge = rest + w, AT_LIMIT * (p[4] - p[3])
+    within = share == 1.0 and p[3] + edge < tau < p[4] - edge
+    out[0] = p[0] + x[5] * p[2] if within else 0.0
     out[1] = p[1] if within else 0.0
 
 
 class LimitedPID(JointLaw, kind="limited-pid"):
     """Q = kp·(r − x) + ki·z + kd·(ṙ − v) within ``lower`` … ``upper``, ż = r − x, z = 0 at the start.
 
-    Anti-windup by conditional integration: z stands while Q is at a limit and the error drives it further.
+    Anti-windup by conditional integration: z stands while Q is beyond a limit and the error drives it further; where it would
+    chatter at the limit, Q stays at the limit and z follows from that (the solution of Filippov).
     Source: Åström and Hägglund, Advanced PID Control (2006), section 3.5.
 
     Parameters

@@ -11,7 +11,7 @@ from flexmbs.declaration import Declaration, NestedError, Problem, shown
 from flexmbs.errors import InputError
 from flexmbs.law_kernel import LawKernel, LawPart, Row, nonlinear_law
 from flexmbs.model.fields import OptionalPositive, Positive, nonnegative, number, positive
-from flexmbs.model.forces.joint_friction import CHORD
+from flexmbs.model.forces.joint_friction import CHORD, REACHED
 
 HALVINGS = 200
 
@@ -77,6 +77,11 @@ def stop_slopes(p, u, x, out):
 
 class ContactLaw(Declaration, section="contact laws"):
     """A law for the force of a contact from its gap and velocities."""
+
+    @property
+    def creep_rate(self) -> float:
+        """Slip (m/s) below which a friction that is smooth at rest creeps, at 99 % of its limit; 0 for other laws."""
+        return 0.0
 
     def contact(self) -> tuple[LawKernel, tuple[float, ...]]:
         """The law between two frames, with its parameters.
@@ -162,6 +167,10 @@ class HuntCrossley(ContactLaw, kind="hunt-crossley"):
         if self.restitution is not None and self.restitution < 1.0 and self.speed is None:
             raise NestedError([Problem(("speed",), "is missing: the approach speed (m/s) at which restitution holds")])
         return self
+
+    @property
+    def creep_rate(self) -> float:
+        return REACHED * self.slip_velocity
 
     @property
     def dissipation(self) -> float:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.model.contacts import FrameContact
+from flexmbs.model.contacts import DryFriction, FrameContact
 from flexmbs.page.panels import Bar, Panel, State, panel
 from flexmbs.results.impact_steps import between_impacts
 from flexmbs.results.joint_friction import Friction, joint_frictions
@@ -68,7 +68,7 @@ def contact_section(solution: SolutionData) -> ContactSection | None:
         }
         for impact in solution.run.impacts
     ]
-    rows = [_row(solution, name, calm) for name in solution.contacts]
+    rows = [_row(solution, name, calm) for name in solution.contacts if not _is_dry(solution, name)]
     return ContactSection(
         rows, [_friction_row(solution, each) for each in frictions], impacts, notes, contact_panels(solution, frictions)
     )
@@ -77,16 +77,20 @@ def contact_section(solution: SolutionData) -> ContactSection | None:
 def contact_panels(solution: SolutionData, frictions: list[Friction] | None = None) -> list[Panel]:
     """States, gaps and forces of contacts, these outside of steps with impacts; forces and powers of friction in joints."""
     views, calm = {name: solution.contact(name) for name in solution.contacts}, between_impacts(solution)
-    units = {name: _units(solution, name) for name in views}
+    units = {name: _units(solution, name) for name in views if not _is_dry(solution, name)}
     bars = tuple(_bar(view, friction_of(solution, name), solution.t) for name, view in list(views.items())[:MOST_BARS])
     found = [Panel("States of the contacts", "", bars=bars, more=len(views) - len(bars))] if bars else []
     for unit in dict.fromkeys(unit for unit, _ in units.values()):
-        own = {name: view for name, view in views.items() if units[name][0] == unit}
+        own = {name: views[name] for name in units if units[name][0] == unit}
         force = next(units[name][1] for name in own)
         found.append(panel("Gap", unit, solution.t, {name: view.gap for name, view in own.items()}))
         title = "Moment of limits" if force == "N m" else "Normal force"
         found.append(panel(title, force, solution.t[calm], {name: view.normal[calm] for name, view in own.items()}))
-    rubbing = {name: np.linalg.norm(view.friction[calm], axis=1) for name, view in views.items() if friction_of(solution, name)}
+    rubbing = {
+        name: np.linalg.norm(view.friction[calm], axis=1)
+        for name, view in views.items()
+        if name in units and friction_of(solution, name)
+    }
     found += [panel("Friction in contacts", "N", solution.t[calm], rubbing)] if rubbing else []
     return found + _friction_panels(solution, joint_frictions(solution)[0] if frictions is None else frictions)
 
@@ -102,9 +106,14 @@ def _friction_panels(solution: SolutionData, frictions: list[Friction]) -> list[
 
 
 def friction_of(solution: SolutionData, name: str) -> float:
-    """Coulomb's coefficient of a contact, zero without friction."""
+    """Coulomb's coefficient of a contact, zero without friction; 1 of dry friction, its normal force being its limit."""
     declared = solution.model.contacts.get(name)
-    return declared.friction if isinstance(declared, FrameContact) else 0.0
+    return declared.friction if isinstance(declared, FrameContact) else float(isinstance(declared, DryFriction))
+
+
+def _is_dry(solution: SolutionData, name: str) -> bool:
+    """True for dry friction of a joint, which has no gap: it is shown as friction in joints."""
+    return isinstance(solution.model.contacts.get(name), DryFriction)
 
 
 def states_of(view: ContactView, friction: float) -> NDArray[np.int64]:

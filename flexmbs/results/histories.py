@@ -17,7 +17,7 @@ from flexmbs.dynamics.inertia import body_energy
 from flexmbs.dynamics.joint_forces import ALL, coordinate_at, joint_force_value, joint_place, joints_law
 from flexmbs.dynamics.laws import law_of_time
 from flexmbs.dynamics.rotors import rotor_energy, rotor_loads
-from flexmbs.system.records import Evaluation
+from flexmbs.system.records import OF_FRICTION, Evaluation
 from flexmbs.system.trajectory import Trajectory
 
 
@@ -152,11 +152,15 @@ def contact_history(system, work, states, out):
 
 @part
 def with_coordinate_contacts(contacts, work, k, wrench):
-    """(f, n) + Σ N a C⁺_v of the unilateral functions of coordinates of cut joint k, with the ``wrench`` (f, n) of the others."""
+    """(f, n) + Σ N a C⁺_v of the unilateral functions of coordinates of cut joint k and C⁺_v Q of its dry friction, with the
+    ``wrench`` (f, n) of the others."""
     f, n = wrench
     given, place = (contacts.terms, work.contact.factor), (work.cut, k)
     for c in range(contacts.first.shape[0]):
         f, n = with_terms(given, (contacts.first[c], contacts.end[c]), place, work.contact.force[c, 0], (f, n))
+        if contacts.cut[c] == k and contacts.geometry_kernel[c] == OF_FRICTION:
+            f = add(f, scale(work.contact.force[c, 1], load3_at(work.contact.covectors, c, 6)))
+            n = add(n, scale(work.contact.force[c, 1], load3_at(work.contact.covectors, c, 9)))
     return f, n
 
 

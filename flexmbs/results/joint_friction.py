@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from flexmbs.model.contacts import DryFriction
 from flexmbs.model.forces.force import JointForce
 from flexmbs.results.views import FloatArray, JointView
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from flexmbs.model.joints import Joint
     from flexmbs.results.solution import SolutionData
 
-KINDS = ("joint-friction", "pin-friction", "guide-friction", "user-friction")
+KINDS = ("joint-friction", "lugre-friction", "pin-friction", "guide-friction", "user-friction")
 
 
 class Friction(NamedTuple):
@@ -41,25 +42,41 @@ def joint_frictions(solution: SolutionData) -> tuple[list[Friction], list[str]]:
                 found.append(_friction(solution, force))
             except Exception as error:  # whatever a user function raises must not prevent the page
                 notes.append(f"{force.name} is not shown: {error}")
+    found += [_dry(solution, each) for each in solution.model.contacts.values() if isinstance(each, DryFriction)]
     return found, notes
+
+
+def _dry(solution: SolutionData, friction: DryFriction) -> Friction:
+    view = solution.contact(friction.name)
+    turns, _ = coordinate_position(solution.model.joints[friction.joint], friction.coordinate)
+    unit, force = "N m" if turns else "N", view.friction[:, 0]
+    return Friction(friction.name, friction.kind, friction.joint, unit, force, -force * view.slip[:, 0])
+
+
+def _states(solution: SolutionData, force: JointForce) -> FloatArray:
+    """(nt, n) force states of a joint force."""
+    joint_forces = [each.name for each in solution.model.forces.values() if each.place == force.place]
+    law, k = solution.compiled.system.forces.joint.law, joint_forces.index(force.name)
+    return solution.trajectory.z[:, law.state[k] : law.state[k] + law.n_states[k]]
 
 
 def _friction(solution: SolutionData, force: JointForce) -> Friction:
     joint, view = solution.model.joints[force.joint], solution.joint(force.joint)
     row = force.row()
-    loads = _loads(joint, force.coordinate, view) if row.loaded else np.zeros((len(view.t), 0))
-    turns, q = _coordinate(joint, force.coordinate)
+    loads = _loads(joint, force.coordinate, view) if row.loaded else _states(solution, force)
+    beyond = [0.0] * (row.states + 1)  # no implicit stage
+    turns, q = coordinate_position(joint, force.coordinate)
     rate, effort, out = view.velocity[:, force.coordinate], np.zeros(len(view.t)), np.zeros(8)
     for i, t in enumerate(view.t):
         x = [float(t), float(view.position[i, q]), float(rate[i])]
         u = [float(law(*x, loads[i])) for law in row.laws]
         out[:] = 0.0
-        row.law.value(row.parameters, u, [*x, *loads[i].tolist()], out)
+        row.law.value(row.parameters, u, [*x, *loads[i].tolist(), *beyond], out)
         effort[i] = out[0]
     return Friction(force.name, force.kind, force.joint, "N m" if turns else "N", effort, -effort * rate)
 
 
-def _coordinate(joint: Joint, number: int) -> tuple[bool, int]:
+def coordinate_position(joint: Joint, number: int) -> tuple[bool, int]:
     """Whether a degree of freedom is a rotation, and its position coordinate."""
     q = v = 0
     for motion in joint.motions:

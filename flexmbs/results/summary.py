@@ -14,6 +14,7 @@ from flexmbs.model.forces.force import BetweenFrames
 from flexmbs.model.relations.relation import FunctionRows, Relation
 from flexmbs.results.between_outputs import rotation_vectors
 from flexmbs.results.bodies import flexible_bodies
+from flexmbs.results.creep import creep_check
 from flexmbs.results.cuts import cuts
 from flexmbs.results.drive_jumps import disturbed, jump_check
 from flexmbs.results.impact_steps import between_impacts
@@ -55,6 +56,7 @@ def checks(solution: SolutionData) -> list[Check]:
     found += [] if solution.run.options.get("analysis") in AT_REST_ANALYSES else jump_check(solution)
     found += [_overlap(solution)] if solution.overlaps else []
     found += _scale(solution)
+    found += creep_check(solution)
     if unseen := int(solution.statistics.get("unseen_contacts", 0)):
         found.append(
             Check("Unseen contacts", FAIL, f"{unseen} closed and opened within one step, without contact force: see the notes")

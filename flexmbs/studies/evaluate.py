@@ -56,6 +56,7 @@ class Evaluator:
             z(nc, np.int64),
             z(2),
             z(1),
+            work.path.stage,
         )
         self.point = make_point(nq, ns, nz, nc)
         self.model, self.packed = Packed(Model(compiled.system, work, self.workspace, exchange)), Packed(self.point)

@@ -183,7 +183,7 @@ def check_contacts(model: Model, method: Integrator) -> None:
     for name, contact in model.contacts.items():
         if contact.rigid and not method.contacts:
             able = " or ".join(f"'{each}'" for each, kind in INTEGRATORS.items() if kind.contacts)
-            raise InputError(f"contacts.{name}: integrator '{method.name}' does not support rigid contacts; use {able}")
+            raise InputError(f"contacts.{name}: integrator '{method.name}' does not support {contact.named}; use {able}")
 
 
 def _with_stabilization(form: type[Formalism], stabilization: str) -> Formalism:

@@ -5,14 +5,21 @@ from collections.abc import Callable
 import numpy as np
 
 from flexmbs.errors import InputError
-from flexmbs.model.contacts import Contact, CoordinateContact, FrameContact, UnilateralCoupling, UserContact
+from flexmbs.model.contacts import (
+    CoordinateContact,
+    DryFriction,
+    FrameContact,
+    UnilateralContact,
+    UnilateralCoupling,
+    UserContact,
+)
 from flexmbs.model.frames import FrameRef
 from flexmbs.model.model import ModelData
 from flexmbs.system.compile_forces import JointPlace, lawful, table
 from flexmbs.system.compile_laws import LawTable
 from flexmbs.system.coordinate_functions import addresses
 from flexmbs.system.pose_functions import check_shape, examined_pose, row_address, slope_address, value_address
-from flexmbs.system.records import OF_COORDINATES, OF_POSE, Contacts, CouplerTerms, Cuts
+from flexmbs.system.records import OF_COORDINATES, OF_FRICTION, OF_POSE, Contacts, CouplerTerms, Cuts
 from flexmbs.system.start_poses import StartPoses
 
 NUMBERS = Contacts._fields[:19]  # integers, −1 where a contact has none
@@ -40,12 +47,15 @@ def compile_contacts(
     given: list[tuple[float, ...]] = []
     names: list[str] = []
     for name, contact in model.contacts.items():
-        law, parameters = (None, ()) if contact.law is None else contact.law.contact()
+        law, parameters = contact.law.contact() if isinstance(contact, UnilateralContact) and contact.law else (None, ())
         geometry: tuple[float, ...] = ()
         match contact:
             case CoordinateContact():
                 made = _bounds(contact, places[contact.joint], cuts)
                 names += [f"{name}.{key}" for key in contact.bounds()]
+            case DryFriction():
+                made, geometry = [_of_friction(contact, places[contact.joint], cuts)], contact.limits
+                names.append(name)
             case UnilateralCoupling():
                 own = _terms(contact, places, model)
                 at, to = len(paths), len(terms)
@@ -123,7 +133,7 @@ def _of_pose(contact: UserContact, laws: LawTable, poses: StartPoses) -> Row:
     return made
 
 
-def _row(contact: Contact) -> Row:
+def _row(contact: UnilateralContact) -> Row:
     return {"poisson": int(contact.restitution_law == "poisson"), "e": contact.restitution}
 
 
@@ -133,11 +143,19 @@ def _between_frames(contact: FrameContact, frame: Callable[[FrameRef], int]) -> 
 
 
 def _bounds(contact: CoordinateContact, place: JointPlace, cuts: Cuts) -> list[Row]:
-    rows = []
-    for sign, bound in contact.bounds().values():
-        v, q = place.coordinate(f"contacts.{contact.name}", contact.coordinate)
-        row = _row(contact) | {"body": place.body, "cut": place.cut, "v": v, "q": q, "sign": sign, "bound": bound}
-        if place.cut >= 0:
-            row |= {"a": int(cuts.frame_p[place.cut]), "b": int(cuts.frame_c[place.cut])}
-        rows.append(row)
-    return rows
+    at = _of_coordinate(contact, place, cuts)
+    return [_row(contact) | at | {"sign": sign, "bound": bound} for sign, bound in contact.bounds().values()]
+
+
+def _of_friction(contact: DryFriction, place: JointPlace, cuts: Cuts) -> Row:
+    kind: Row = {"geometry_kernel": OF_FRICTION, "poisson": 0, "mu": 1.0, "sign": 1.0}
+    return kind | _of_coordinate(contact, place, cuts)
+
+
+def _of_coordinate(contact: CoordinateContact | DryFriction, place: JointPlace, cuts: Cuts) -> Row:
+    """Where a contact acts on a joint coordinate."""
+    v, q = place.coordinate(f"contacts.{contact.name}", contact.coordinate)
+    row: Row = {"body": place.body, "cut": place.cut, "v": v, "q": q}
+    if place.cut >= 0:
+        row |= {"a": int(cuts.frame_p[place.cut]), "b": int(cuts.frame_c[place.cut])}
+    return row

@@ -7,7 +7,6 @@ contacts or rotors act on its coordinate, where its velocity jumps, which change
 impacts load it.
 """
 
-from flexmbs.model.contacts import CoordinateContact
 from flexmbs.model.drives import Drive
 from flexmbs.model.forces import JointForce, joints_read
 from flexmbs.model.laws import Function
@@ -65,8 +64,8 @@ def _users(model: ModelData) -> dict[tuple[str, int], str]:
             found[force.joint, force.coordinate] = f"force {name}"
     for name, contact in model.contacts.items():
         found |= {(use.joint, use.coordinate): f"contact {name}" for use in contact.coordinates(model.joints)}
-        if isinstance(contact, CoordinateContact):
-            found[contact.joint, contact.coordinate] = f"contact {name}"
+        if use := contact.coordinate_used():
+            found[use.joint, use.coordinate] = f"contact {name}"
     found |= {(rotor.joint, WHOLE): f"rotor {name}" for name, rotor in model.rotors.items()}
     for name, coupling in model.couplings.items():
         found |= {(use.joint, use.coordinate): f"coupling {name}" for use in coupling.coordinates(model.joints)}

@@ -17,7 +17,7 @@ R = TypeVar("R", bound=tuple[np.ndarray, ...])
 # kinds of laws
 LAW_CONSTANT, LAW_RAMP, LAW_SMOOTH, LAW_SINE, LAW_TABLE, LAW_FUNCTION = range(6)
 # Contacts.geometry_kernel where a coordinate is bounded, or a user function of a pose or of coordinates gives the gap
-OF_BOUND, OF_POSE, OF_COORDINATES = -1, -2, -3
+OF_BOUND, OF_POSE, OF_COORDINATES, OF_FRICTION = -1, -2, -3, -4
 # Cuts.kernel where the rows are those of the joint's chain, or user-defined functions
 OF_CHAIN, OF_FUNCTIONS = -1, -2
 
@@ -333,7 +333,7 @@ class Samplers(NamedTuple):
 class Contacts(NamedTuple):
     """Unilateral constraints g ≥ 0 between frames, and bounds of joint coordinates; (n,)."""
 
-    geometry_kernel: np.ndarray  # or OF_BOUND, OF_POSE, OF_COORDINATES
+    geometry_kernel: np.ndarray  # or OF_BOUND, OF_POSE, OF_COORDINATES, OF_FRICTION
     a: np.ndarray
     b: np.ndarray
     law_kernel: np.ndarray  # of its force, −1 where it is rigid
@@ -357,7 +357,7 @@ class Contacts(NamedTuple):
     mu: np.ndarray
     sign: np.ndarray  # of a bounded coordinate
     bound: np.ndarray
-    geometry: np.ndarray  # (n, width) parameters
+    geometry: np.ndarray  # (n, width) parameters; of dry friction F_c, F_s, v_s
     law: np.ndarray  # (n, width) parameters
     terms: CouplerTerms  # coordinates of user functions; the factors follow from these
 
@@ -444,6 +444,7 @@ class Path(NamedTuple):
         np.ndarray
     )  # (3 + nc + ns,) int64: rank of G_d, coordinates named by the user, choices made; order of rows, of columns
     scale: np.ndarray  # (nc + ns,) factors of the rows and columns of that choice
+    stage: np.ndarray  # (1 + nz,) weight a and base c of force states z = c + a ż in an implicit stage; zero between steps
 
 
 class BodyMotion(NamedTuple):

@@ -14,7 +14,7 @@ from flexmbs.integrators.run_context import ContactData, Outputs, RunContext, Sa
 from flexmbs.integrators.sampling import WORKS
 from flexmbs.integrators.unseen_contacts import RECENT
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import Samplers, System, Work, depends_on_reactions
+from flexmbs.system.records import OF_FRICTION, Samplers, System, Work, depends_on_reactions
 
 ASIDE = 1e-11  # of a second or of the time: how far before a jump of a law a stretch ends
 AUDITED = 16  # states that the audit examines, beside that of the largest accelerations
@@ -37,10 +37,14 @@ def contact_data(system: System, work: Work) -> ContactData:
     """Rigid contacts as numbers; what belongs to the path of the motion is shared with it."""
     contacts, path = system.contacts, work.path
     n, ns, z = len(contacts.a), int(system.layout[2]), np.zeros
+    dry, limits = contacts.geometry_kernel == OF_FRICTION, z((n, 3))
+    if dry.any():
+        limits[dry] = contacts.geometry[dry, :3]
     heavy = max(float(system.bodies.mass.max()), float(system.bodies.second.max()), 1e-300)
     return ContactData(
         rigid=(contacts.law_kernel < 0).astype(np.int64), poisson=contacts.poisson, e=contacts.e, e_t=contacts.et,
-        mu=contacts.mu, size=np.ones(n), scale=np.array([float(np.linalg.norm(system.gravity)), heavy, 1.0]),
+        mu=contacts.mu, size=np.ones(n), dry=dry.astype(np.int64), limits=limits,
+        scale=np.array([float(np.linalg.norm(system.gravity)), heavy, 1.0]),
         gap=z(n), rate=z((n, 3)), moving=z((n, 3)), outside=z(n),
         force=path.force, mode=path.mode, slip=path.slip, impulse=path.impulse, output=z((n, 3)), row=z(n, np.int64),
         rows=z((3 * n, ns)), recent=z((n, RECENT)), unseen=np.full(n, -1.0),

@@ -181,6 +181,7 @@ class Run:
             nonholonomic,
             np.array([LOADINGS * depends_on_reactions(self.compiled.system), SETTLED, UNBOUNDED]),
             np.array([1.0 if len(self.compiled.system.prescribed.law) else 0.0]),
+            work.path.stage,
         )
         control = method.control
         clock = z(CLOCK)

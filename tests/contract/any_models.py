@@ -43,6 +43,7 @@ CONTACTS = (
     "sphere-plane", "sphere-sphere", "corner-line", "rope", "cam-roller", "cam-face", "joint-limit", "user",
     "unilateral-coupling", "curve-contact",
 )  # fmt: skip
+INSTEAD = ("contacts dry-friction", "forces lugre-friction")  # drawn in place of some limits and smooth frictions
 TRIES = 200
 ENDS = ("parent", "child", "joint", "coordinate", "frame", "frame_a", "frame_b", "law", "motion")
 SINGULAR = "nearly dependent constraints, or no freedom"
@@ -57,10 +58,11 @@ class Drawn(NamedTuple):
 
 def registered() -> list[str]:
     """ "family kind" of everything a model can contain."""
+    kinds = [f"{family.section} {kind}" for family in FAMILIES for kind in family.kinds]
     return (
-        [f"{family.section} {kind}" for family in FAMILIES for kind in family.kinds]
+        [each for each in kinds if each not in INSTEAD]
         + [f"table {each}" for each in INTERPOLATIONS]
-        + ["body divided", "body divided by full cuts", "body damped over its pieces"]
+        + ["body divided", "body divided by full cuts", "body damped over its pieces", *INSTEAD]
     )
 
 
@@ -201,6 +203,11 @@ def _add_wanted(model: fm.Model, wanted: str, rng: Random) -> None:
     family, _, kind = wanted.rpartition(" ")
     if family == Force.section:
         _add_force(model, "wanted", rng, kind)
+    elif wanted == "contacts dry-friction":
+        able = [(name, at[0]) for name, joint in model.joints.items() for at in driven_coordinates(joint)]
+        if able:
+            joint, v = able[int(rng.integers(len(able)))]
+            model.add(fm.DryFriction("wanted", joint, coordinate=v, **_dry(rng)))
     elif family == JointLaw.section:
         able = [(name, at[0]) for name, joint in model.joints.items() for at in driven_coordinates(joint)]
         laws = (_joint_law(rng) for _ in range(100))
@@ -362,6 +369,8 @@ def _contact(model: fm.Model, name: str, rng: Random, *, rigid: bool) -> tuple[f
         if not able:
             return model, None
         joint, (v, q) = able[int(rng.integers(len(able)))]
+        if rigid and gap > 0.025:  # half of them
+            return model, fm.DryFriction(name, joint, coordinate=v, **_dry(rng))
         at = model.joints[joint].q0[q] if model.joints[joint].q0 is not None else 0.0
         bounds = {"lower": at - gap} if rng.random() < 0.6 else {"upper": at + gap, "lower": at - 1.0}
         return model, fm.JointLimit(name, joint, coordinate=v, **bounds, **common)
@@ -410,6 +419,12 @@ def _contact(model: fm.Model, name: str, rng: Random, *, rigid: bool) -> tuple[f
     R = _turned_to((0.0, 1.0, 0.0), n)
     model = with_frame(model, body, frame, (R, x - gap * n - 0.4 * R[:, 0]), pose, rng)
     return model, fm.CornerLine(name, at, child, length=[None, 1.0][int(rng.integers(2))], **common)
+
+
+def _dry(rng: Random) -> dict[str, float]:
+    """Limits of a friction that sticks."""
+    choices = [{}, {"static": 1.5}, {"static": 1.5, "stribeck_velocity": 0.4}]
+    return {"coulomb": 1.0, **choices[int(rng.integers(len(choices)))]}
 
 
 def _between_coordinates(model: fm.Model, name: str, gap: float, rng: Random, common: dict[str, Any]) -> Any:
@@ -505,7 +520,7 @@ def _add_rotor(model: fm.Model, name: str, rng: Random) -> None:
 def _add_force(model: fm.Model, name: str, rng: Random, kind: str = "") -> None:
     """A force of any kind, or of the given one, on any joint or frame."""
     able = [(j, at[0]) for j, joint in model.joints.items() for at in driven_coordinates(joint)]
-    kind = kind or str(rng.choice(list(Force.kinds)))
+    kind = kind or str(rng.choice([each for each in Force.kinds if f"forces {each}" not in INSTEAD]))
     if kind in ("pin-friction", "guide-friction", "user-friction"):
         able = [(j, v) for j, v in able if _may_rub(kind, model.joints[j], v)]
     if issubclass(Force.kinds[kind], JointForce):
@@ -591,7 +606,12 @@ def _joint_force(kind: str, name: str, joint: str, v: int, rng: Random) -> Any:
     if kind == "joint-friction":
         static = {"static": 1.5, "stribeck_velocity": 0.4} if rng.random() < 0.5 else {}
         uneven = {"reverse": 0.6} if not static and rng.random() < 0.5 else {}
+        if not static and not uneven:
+            return fm.LuGreFriction(name, joint, coulomb=1.0, stiffness=40.0, damping=2.0, viscous=0.2, coordinate=v)
         return fm.JointFriction(name, joint, coulomb=1.0, viscous=0.2, regularization=0.1, coordinate=v, **static, **uneven)
+    if kind == "lugre-friction":
+        static = {"static": 1.5, "stribeck_velocity": 0.4} if rng.random() < 0.5 else {}
+        return fm.LuGreFriction(name, joint, coulomb=1.0, stiffness=40.0, damping=2.0, viscous=0.2, coordinate=v, **static)
     if kind == "user-friction":
         return fm.UserFriction(name, joint, [given.rubbing, given.jitted_rubbing][int(rng.integers(2))], coordinate=v)
     if kind.endswith("-friction"):

@@ -21,11 +21,12 @@ COVERING = (  # each kind is in two of the models of these
     "forces joint-torque", "forces guide-friction", "forces point-spring", "forces user-force", "forces user-friction",
     "joint laws pid", "joint laws spring-damper", "joint laws dc-motor", "joint laws limited-pid", "joint laws affine-actuator",
     "joint laws curve", "joint laws digital-pid", "joint laws digital-controller", "contacts curve-contact",
+    "contacts dry-friction", "forces lugre-friction",
     "contacts unilateral-coupling", "contacts user", "drives drive", "couplings gear", "couplings rack-pinion", "table monotone",
     "table spline", "body divided",
 )  # fmt: skip
 ORDER = [*COVERING, *(kind for kind in KINDS if kind not in COVERING)]
-RARE = ("joint laws digital-controller",)  # in the model for it alone
+RARE = ("joint laws digital-controller", "contacts dry-friction")  # in the models for them alone
 TAKEN = 2  # pairs of each model
 DIVIDED = 8  # models with divided bodies, which run under all pairs together
 

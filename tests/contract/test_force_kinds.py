@@ -275,6 +275,7 @@ JOINT_LAWS = {
 
 
 FRICTION = {"coulomb": 2.0, "static": 3.5, "stribeck_velocity": 0.7, "viscous": 0.4, "regularization": 0.3}
+BRISTLES = {"coulomb": 2.0, "static": 3.5, "stribeck_velocity": 0.7, "stiffness": 30.0, "damping": 0.9, "viscous": 0.4}
 JOINT_FORCES = {
     "joint-spring": (fm.JointSpring("f", "hinge", k=20.0, c=3.0, x0=0.1, coordinate=1), lambda x, v: -20.0 * (x - 0.1) - 3.0 * v),
     "uneven friction": (
@@ -284,6 +285,10 @@ JOINT_FORCES = {
     "joint-friction": (
         fm.JointFriction("f", "hinge", coordinate=1, **FRICTION),
         lambda x, v: -(2.0 + 1.5 * np.exp(-((v / 0.7) ** 2))) * np.tanh(v / 0.3) - 0.4 * v,
+    ),
+    "lugre-friction": (  # undeflected
+        fm.LuGreFriction("f", "hinge", coordinate=1, **BRISTLES),
+        lambda x, v: -0.9 * v - 0.4 * v,
     ),
 }
 
@@ -377,6 +382,7 @@ def every_force():
         fm.WheelCreep("creep", A, B, radius=0.4, along=60.0, across=40.0, friction=0.5, load=30.0, trail=0.1),
         fm.WheelCreep("tread", A, B, radius=2.0, along=60.0, across=40.0, friction=0.5, stiffness=30.0, damping=2.0, normal="x"),
         fm.JointFriction("rub", "base", **FRICTION),
+        fm.LuGreFriction("bristles", "base", **BRISTLES),
         fm.RobotControl("control", ["hinge.1", "base"], Together()),
         fm.Transmission("gear", {"hinge.1": 0.4, "base": -1.5}, fm.Maxwell(20.0, relaxation_time=0.3, k0=9.0, c0=2.0)),
         fm.UserJointForces("cable", ["base", "hinge.0"], lambda t, x, v: (-9.0 * x[1] - 2.0 * v[0], 4.0 * x[0] * v[1])),

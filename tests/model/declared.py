@@ -92,6 +92,9 @@ def _add_forces(model: fm.Model) -> None:
     model.add(fm.JointSpring("spring", "hinge 3", k=1e3, c=1.0, x0=0.01))
     model.add(fm.JointFriction("friction", "hinge 3", coulomb=2.0, static=2.5, stribeck_velocity=0.1, viscous=0.1))
     model.add(
+        fm.LuGreFriction("bristles", "hinge 3", coulomb=2.0, stiffness=1e4, damping=50.0, static=2.5, stribeck_velocity=0.01)
+    )
+    model.add(
         fm.PinFriction("pin", "hinge 0", friction=0.1, static=0.2, stribeck_velocity=0.1, radius=0.02, length=0.1, arm=0.03)
     )
     model.add(fm.GuideFriction("guide", "hinge 3", friction=0.1, preload=1.0, length=0.2, width=0.1, regularization=1e-2))
@@ -137,5 +140,6 @@ def _add_forces(model: fm.Model) -> None:
             "above", coordinates, above, gradient=user_functions.slope_of_above, rheonomic=True, restitution=0.3
         )
     )
+    model.add(fm.DryFriction("brake", "hinge 4", coulomb=2.0, static=2.5, stribeck_velocity=0.1, coordinate=1))
     model.add(fm.JointLimit("stop", "hinge 4", coordinate=1, lower=-0.5, restitution=0.2))
     model.add(fm.JointLimit("pad", "hinge 4", coordinate=1, upper=0.5, law=fm.HuntCrossley(1e5, restitution=0.5, speed=0.1)))

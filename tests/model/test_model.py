@@ -292,7 +292,7 @@ def test_every_kind_passes_the_check(tmp_path) -> None:
     model = with_every_kind(tmp_path)
     families = ("bodies", "joints", "forces", "drives", "couplings", "contacts", "rotors")
     declared = {(family, kind) for family in families for kind in _kinds(model, family)}
-    assert len(declared) == 3 + 13 + 14 + 1 + 8 + 10 + 1
+    assert len(declared) == 3 + 13 + 15 + 1 + 8 + 11 + 1
     assert errors(model) == []
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from draws import drawn
 from scipy.integrate import solve_ivp
 
 import flexmbs as fm
@@ -74,6 +75,51 @@ def test_limited_controller(integrator: str) -> None:
     assert np.abs(found.joint("shaft").effort).max() <= most * (1.0 + 1e-12)
     # without the limits of the integral the overshoot would be several times as large
     assert found.joint("shaft").position.max() < 1.35
+
+
+def limited(seed: int) -> tuple[fm.Model, Any, float]:
+    """A servo with random gains, limits and reference, its rates (x, v, z) with a limit that is soft over 1e-3 of itself, a
+    random step."""
+    rng = np.random.default_rng(seed)
+    kp, ki, kd, most = rng.uniform(1, 60), 10 ** rng.uniform(1, 2.6), rng.uniform(1, 12), 10 ** rng.uniform(-0.5, 0.5)
+    reference, J = fm.Sine(rng.uniform(0.2, 1.0), rng.uniform(0.2, 1.0)), 0.05
+    model = fm.Model("servo", gravity=(0, 0, 0))
+    body = model.add(fm.RigidBody("rotor", mass=1.0, inertia=(J, J, J)))
+    shaft = model.add(fm.Revolute("shaft", model.ground, body, axis="z"))
+    model.add(fm.JointTorque("servo", shaft, fm.LimitedPID(kp, ki, kd, lower=-most, upper=most, reference=reference)))
+
+    def rates(t: float, y: np.ndarray) -> tuple[float, ...]:
+        r, rd, _ = reference.state(t)
+        tau, soft = kp * (r - y[0]) + kd * (rd - y[1]) + ki * y[2], 1e-3 * most
+        beyond = tau - most if r > y[0] else -most - tau
+        return y[1], np.clip(tau, -most, most) / J, np.clip(1.0 - beyond / soft, 0.0, 1.0) * (r - y[0])
+
+    return model, rates, 10 ** rng.uniform(-3.3, -2.4)
+
+
+@pytest.mark.parametrize("seed", drawn((2, 3), 30))
+def test_limited_controllers_at_their_limits_take_every_step(seed: int) -> None:
+    """The integral chatters at the limit unless it follows from it: errors of first order in any fixed step."""
+    model, rates, step = limited(seed)
+    for integrator in ("generalized-alpha", "moreau-jean", "esdirk"):
+        found = fm.simulate(model, t_end=1.0, output_step=0.05, integrator=integrator, step=step)
+        exact = solve_ivp(rates, (0, 1), [0.0, 0.0, 0.0], method="LSODA", rtol=1e-8, atol=1e-10, t_eval=found.t).y[0]
+        assert np.abs(found.joint("shaft").position[:, 0] - exact).max() < 2.0 * step * np.ptp(exact)
+
+
+def test_a_controller_that_slides_along_its_limit() -> None:
+    """Steps at which Newton's method would go to and fro between both sides of the limit."""
+    model = fm.Model("servo", gravity=(0, 0, 0))
+    body = model.add(fm.RigidBody("rotor", mass=1.0, inertia=(0.05, 0.05, 0.05)))
+    shaft = model.add(fm.Revolute("shaft", model.ground, body, axis="z"))
+    swing = fm.Function(lambda t: 0.5 * np.sin(3.0 * t))
+    model.add(fm.JointTorque("servo", shaft, fm.LimitedPID(2.0, 300.0, 10.0, lower=-0.5, upper=0.5, reference=swing)))
+    ends = [
+        fm.simulate(model, t_end=1.0, output_step=0.1, integrator="generalized-alpha", step=step).joint("shaft").position[-1, 0]
+        for step in (1e-3, 5e-4, 2e-4)
+    ]
+    fine = fm.simulate(model, t_end=1.0, output_step=0.1, rtol=1e-9, atol=1e-11).joint("shaft").position[-1, 0]
+    assert np.array(ends) == pytest.approx(fine, abs=2e-4)
 
 
 @pytest.mark.parametrize(("formalism", "coordinates"), FORMS)

@@ -5,8 +5,10 @@ from flexmbs.model.contacts.cam import CamRoller as CamRoller
 from flexmbs.model.contacts.contact import Contact as Contact
 from flexmbs.model.contacts.contact import CoordinateContact as CoordinateContact
 from flexmbs.model.contacts.contact import FrameContact as FrameContact
+from flexmbs.model.contacts.contact import UnilateralContact as UnilateralContact
 from flexmbs.model.contacts.corner_line import CornerLine as CornerLine
 from flexmbs.model.contacts.curve_contact import CurveContact as CurveContact
+from flexmbs.model.contacts.dry_friction import DryFriction as DryFriction
 from flexmbs.model.contacts.joint_limit import JointLimit as JointLimit
 from flexmbs.model.contacts.rope import Rope as Rope
 from flexmbs.model.contacts.sphere_plane import SpherePlane as SpherePlane

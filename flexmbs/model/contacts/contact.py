@@ -44,6 +44,32 @@ Coefficient = Annotated[float, BeforeValidator(_coefficient)]
 
 
 class Contact(Item, section="contacts"):
+    """What methods with set-valued forces solve together: unilateral constraints, dry friction."""
+
+    undefined: ClassVar[str] = "its gap is no number; check its geometry"  # why a gap may have no value
+    named: ClassVar[str] = "rigid contacts"  # in messages
+
+    @property
+    def rigid(self) -> bool:
+        """True if it is a constraint or a set-valued force, not a force law."""
+        return True
+
+    @property
+    def size(self) -> float:
+        """Length (m) or angle of its shapes, beside which an overlap is small; infinite if they have none."""
+        return math.inf
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """The joint coordinates between which it acts, if it acts between such."""
+        return ()
+
+    def coordinates(self, joints: "Mapping[str, Joint]") -> list[CoordinateUse]:
+        """These coordinates by joint and number."""
+        return [coordinate_of(term.coordinate, joints) for term in self.terms]
+
+
+class UnilateralContact(Contact):
     """A unilateral constraint g(q) ≥ 0: open if g > 0; a closed contact transmits pressure only.
 
     Parameters
@@ -63,29 +89,13 @@ class Contact(Item, section="contacts"):
     law: OptionalContactLaw = None
     preloaded: Switch = False
 
-    undefined: ClassVar[str] = "its gap is no number; check its geometry"  # why a gap may have no value
-
     @property
     def rigid(self) -> bool:
         """True if the contact is a constraint, not a force law."""
         return self.law is None
 
-    @property
-    def size(self) -> float:
-        """Length (m) or angle of its shapes, beside which an overlap is small; infinite if they have none."""
-        return math.inf
-
-    @property
-    def terms(self) -> tuple[Term, ...]:
-        """The joint coordinates between which it acts, if it acts between such."""
-        return ()
-
-    def coordinates(self, joints: "Mapping[str, Joint]") -> list[CoordinateUse]:
-        """These coordinates by joint and number."""
-        return [coordinate_of(term.coordinate, joints) for term in self.terms]
-
     @model_validator(mode="after")
-    def _one_restitution(self) -> "Contact":
+    def _one_restitution(self) -> "UnilateralContact":
         if self.law is not None and self.restitution:
             raise NestedError([Problem(("restitution",), "applies to rigid contacts; give it to the law instead")])
         if self.law is None and self.preloaded:
@@ -97,7 +107,7 @@ class Contact(Item, section="contacts"):
         return (ConstraintClass(1, bilateral=False),) if self.rigid else ()
 
 
-class FrameContact(Contact):
+class FrameContact(UnilateralContact):
     """Contact of a shape on frame ``child`` with a shape on frame ``parent`` of another body, or of the ground.
 
     Law of the geometry: x = (r (3), R (9, by rows)), the position of the child relative to the parent and R child → parent, in
@@ -143,7 +153,7 @@ class FrameContact(Contact):
         raise NotImplementedError
 
 
-class CoordinateContact(Contact):
+class CoordinateContact(UnilateralContact):
     """Bounds of one degree of freedom of a joint, gaps g = σ (x − bound).
 
     Parameters

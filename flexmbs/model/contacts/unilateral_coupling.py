@@ -3,13 +3,13 @@
 import dataclasses
 
 from flexmbs.model.constraint_class import ConstraintClass
-from flexmbs.model.contacts.contact import Contact
+from flexmbs.model.contacts.contact import UnilateralContact
 from flexmbs.model.couplings import Coordinates, Term
 from flexmbs.model.fields import Switch
 from flexmbs.model.general_couplings import CoordinateFunction, OptionalCoordinateFunction
 
 
-class UnilateralCoupling(Contact, kind="unilateral-coupling"):
+class UnilateralCoupling(UnilateralContact, kind="unilateral-coupling"):
     """g(t, x) ≥ 0 between any joint coordinates x by a user function, without friction.
 
     With ġ = a · ẋ + a₀, a = ∂g/∂x and a₀ = ∂g/∂t, the force N ≥ 0 makes the torque or force aᵢ N on each coordinate, and an

@@ -19,6 +19,7 @@ from flexmbs.model.forces.joint_torque import JointTorque as JointTorque
 from flexmbs.model.forces.loaded_friction import GuideFriction as GuideFriction
 from flexmbs.model.forces.loaded_friction import LoadedFriction as LoadedFriction
 from flexmbs.model.forces.loaded_friction import PinFriction as PinFriction
+from flexmbs.model.forces.lugre_friction import LuGreFriction as LuGreFriction
 from flexmbs.model.forces.point_spring import PointSpring as PointSpring
 from flexmbs.model.forces.robot_control import RobotControl as RobotControl
 from flexmbs.model.forces.transmission import Transmission as Transmission

@@ -56,6 +56,11 @@ class JointForce(Force):
     joint: JointLike = dataclasses.field(kw_only=False)
     coordinate: Index = 0
 
+    @property
+    def creep_rate(self) -> float:
+        """Rate (m/s or rad/s) below which a friction that is smooth at rest creeps, at 99 % of its limit; 0 for other laws."""
+        return 0.0
+
     def coordinate_used(self) -> CoordinateUse:
         return CoordinateUse(self.joint, self.coordinate)
 

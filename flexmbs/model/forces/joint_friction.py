@@ -9,6 +9,7 @@ from flexmbs.law_kernel import Row, nonlinear_law
 from flexmbs.model.fields import Nonnegative, OptionalNonnegative, OptionalPositive, Positive
 from flexmbs.model.forces.force import JointForce
 
+REACHED = math.atanh(0.99)  # rate over the regularization at which tanh reaches 99 % of the limit
 CHORD = 0.6  # fraction of the secant slope: from 0.5 on Newton's method does not oscillate about sticking
 COULOMB, STATIC, STRIBECK, VISCOUS, REGULARIZATION, REVERSE = range(6)  # indices in p
 
@@ -93,6 +94,11 @@ class JointFriction(JointForce, kind="joint-friction"):
         if self.reverse is not None and self.static is not None:
             raise NestedError([Problem(("reverse",), "goes with Coulomb and viscous friction alone; omit static")])
         return self
+
+    @property
+    def creep_rate(self) -> float:
+        dry = max(self.coulomb, self.static or 0.0, self.reverse or 0.0)
+        return REACHED * self.regularization if dry else 0.0
 
     def row(self) -> Row:
         static = self.coulomb if self.static is None else self.static

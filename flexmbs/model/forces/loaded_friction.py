@@ -15,7 +15,7 @@ from flexmbs.declaration import NestedError, Problem
 from flexmbs.law_kernel import LawPart, Row, nonlinear_law
 from flexmbs.model.fields import Nonnegative, OptionalPositive, Positive, nonnegative
 from flexmbs.model.forces.force import JointForce
-from flexmbs.model.forces.joint_friction import CHORD
+from flexmbs.model.forces.joint_friction import CHORD, REACHED
 from flexmbs.model.joints import Joint
 from flexmbs.model.motions import Motion
 
@@ -140,6 +140,10 @@ class LoadedFriction(JointForce):
             missing = "static" if self.static is None else "stribeck_velocity"
             raise NestedError([Problem((missing,), "is missing; static and stribeck_velocity must be given together")])
         return self
+
+    @property
+    def creep_rate(self) -> float:
+        return REACHED * self.regularization if max(self.friction, self.static or 0.0, self.preload) else 0.0
 
     def _curve_parameters(self) -> tuple[float, ...]:
         static = self.friction if self.static is None else self.static

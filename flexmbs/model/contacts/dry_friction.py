@@ -1,0 +1,71 @@
+"""Dry friction of a joint coordinate that sticks: a set-valued force in the contact problem."""
+
+import dataclasses
+from typing import ClassVar
+
+from pydantic import model_validator
+
+from flexmbs.declaration import NestedError, Problem
+from flexmbs.model.contacts.contact import Contact
+from flexmbs.model.fields import Index, OptionalPositive, Positive
+from flexmbs.model.frames import JointLike
+from flexmbs.model.item import CoordinateUse
+
+
+class DryFriction(Contact, kind="dry-friction"):
+    """Dry friction in one rotation or translation of a joint with the rate η, which holds the joint where it can:
+
+    Q = −F(η) sgn η where it slips, |Q| ≤ F_s with η = 0 where it sticks, F(η) = F_c + (F_s − F_c) exp(−(η/v_s)²).
+
+    Sticking is a constraint, so that nothing creeps. It is solved with the rigid contacts of the model, by the integrators
+    that have these. Viscous friction: `JointSpring` with c.
+    Source: docs/theory.md, section 43; Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems (2008), chapter 3.
+
+    Parameters
+    ----------
+    joint : joint
+        The joint, by handle or name.
+    coordinate : int
+        Index of the degree of freedom of the joint, from 0.
+    coulomb : float [N or N m]
+        Friction F_c of sliding.
+    static : float or None [N or N m]
+        Static friction F_s ≥ F_c; None: F_c.
+    stribeck_velocity : float or None [m/s or rad/s]
+        Rate v_s over which F_s decays to F_c; None: at once.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("arm on a stiff hinge")
+    >>> arm = model.add(fm.RigidBody("arm", mass=1.0, com=(0.5, 0, 0), inertia=(0.01, 0.08, 0.08)))
+    >>> hinge = model.add(fm.Revolute("hinge", model.ground, arm, axis="y"))
+    >>> friction = model.add(fm.DryFriction("friction", hinge, coulomb=8.0))  # more than m g l/2 = 4.9 N m
+    >>> run = fm.simulate(model, t_end=60.0, step=0.01, integrator="moreau-jean")
+    >>> abs(run.joint("hinge").position[-1, 0].item()) < 1e-12
+    True
+    """
+
+    joint: JointLike = dataclasses.field(kw_only=False)
+    coordinate: Index = 0
+    coulomb: Positive
+    static: OptionalPositive = None
+    stribeck_velocity: OptionalPositive = None
+
+    named: ClassVar[str] = "friction that sticks"
+
+    def coordinate_used(self) -> CoordinateUse:
+        return CoordinateUse(self.joint, self.coordinate)
+
+    @property
+    def limits(self) -> tuple[float, float, float]:
+        """(F_c, F_s, v_s), v_s = 0 for none."""
+        return self.coulomb, self.coulomb if self.static is None else self.static, self.stribeck_velocity or 0.0
+
+    @model_validator(mode="after")
+    def _curve(self) -> "DryFriction":
+        if self.static is not None and self.static < self.coulomb:
+            raise NestedError([Problem(("static",), f"must be >= coulomb = {self.coulomb:g}, not {self.static:g}")])
+        if self.stribeck_velocity is not None and self.static is None:
+            raise NestedError([Problem(("static",), "is missing; stribeck_velocity is the rate over which it decays")])
+        return self

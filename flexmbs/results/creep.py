@@ -1,0 +1,108 @@
+"""Creep of friction laws that are smooth at rest, where dry friction would stick.
+
+A smooth law F(v), F(0) = 0, balances no force at rest: below its limit F_c a joint moves on at the rate at which F(v) is the
+applied force, |v| ≈ v_r Q/F_c. With v_c the rate at which the law reaches 99 % of its limit,
+
+    C = ∫ |v| dt over the times with |v| < v_c
+
+is the distance crept. A reversal at the acceleration a passes v_c within v_c²/a, which is small beside a motion at rates ≫ v_c.
+Source: docs/theory.md, section 39.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from flexmbs.model.contacts import FrameContact
+from flexmbs.model.forces.force import JointForce
+from flexmbs.results.joint_friction import coordinate_position
+from flexmbs.system.check import PASS, WARN, Check
+from flexmbs.system.sizes import extent
+
+if TYPE_CHECKING:
+    from flexmbs.results.solution import SolutionData
+    from flexmbs.results.views import FloatArray
+
+OF_MOTION = 1e-3  # creep over all motion that changes no result by more than 0.1 %
+LEAST = 1e-4  # rad, or of the model's size and at most 1 m: creep that nobody sees
+JOINTS = "use DryFriction, which sticks, or a smaller regularization"
+CONTACTS = "use a contact without law, which sticks, or a smaller slip_velocity"
+
+
+class Creep(NamedTuple):
+    """Distance crept and distance travelled in all (m or rad) of a friction; ``allowed``: creep that is negligible."""
+
+    name: str
+    distance: float
+    travel: float
+    allowed: float
+    unit: str
+    time: float  # s, in which it crept
+    remedy: str
+
+
+def creeps(solution: SolutionData) -> list[Creep]:
+    """Creep of all smooth frictions in joints and of all contacts with a law and friction."""
+    places = np.array([solution.body(name).position[0] for name in solution.bodies])
+    length = LEAST * min(1.0, extent(solution.compiled, places - places.mean(axis=0)))
+    found = []
+    for force in solution.model.forces.values():
+        if isinstance(force, JointForce) and force.creep_rate > 0.0:
+            found.append(_of_joint(solution, force, length))
+    for name, contact in solution.model.contacts.items():
+        if isinstance(contact, FrameContact) and contact.friction and creep_rate_of(contact) > 0.0:
+            found.append(_of_contact(solution, name, contact, length))
+    return found
+
+
+def creep_check(solution: SolutionData) -> list[Check]:
+    """The friction that crept farthest over what is negligible; none in a model without smooth friction or without motion."""
+    found = creeps(solution) if len(solution.t) > 1 and not solution.run.options.get("analysis") else []
+    if not found:
+        return []
+    worst = max(found, key=lambda each: each.distance / each.allowed)
+    text = f"{worst.name} moved {worst.distance:.2e} {worst.unit} at rates at which it should have stuck"
+    if worst.distance <= worst.allowed:
+        return [Check("Sticking", PASS, f"{text}, negligible" if worst.distance else "no friction crept")]
+    share = f"{worst.distance / max(worst.travel, worst.distance):.2g} of its way, in {worst.time:.3g} s"
+    return [Check("Sticking", WARN, f"{text}, {share}", worst.remedy)]
+
+
+def creep_rate_of(contact: FrameContact) -> float:
+    """Slip (m/s) below which its law is smooth; 0 of a rigid contact."""
+    return 0.0 if contact.law is None else float(contact.law.creep_rate)
+
+
+def _of_joint(solution: SolutionData, force: JointForce, length: float) -> Creep:
+    turns, q = coordinate_position(solution.model.joints[force.joint], force.coordinate)
+    view = solution.joint(force.joint)
+    speed, moved = np.abs(view.velocity[:, force.coordinate]), np.abs(np.diff(view.position[:, q]))
+    # outputs at turning points alone would hide the motion between them
+    slow = moved <= force.creep_rate * np.diff(view.t) * (1.0 + 1e-9)
+    distance, time = _crept(view.t, speed, slow & _both(speed < force.creep_rate))
+    travel = float(np.trapezoid(speed, view.t))
+    allowed = max(OF_MOTION * (travel - distance), LEAST if turns else length)
+    return Creep(f"forces.{force.name}", distance, travel, allowed, "rad" if turns else "m", time, JOINTS)
+
+
+def _of_contact(solution: SolutionData, name: str, contact: FrameContact, length: float) -> Creep:
+    view, slip = solution.contact(name), np.linalg.norm(solution.contact(name).slip, axis=1)
+    sticks = _both((slip < creep_rate_of(contact)) & (view.normal > 0.0))
+    distance, time = _crept(view.t, slip, sticks)
+    a, b = solution.frame(contact.parent), solution.frame(contact.child)
+    relative = b.velocity - a.velocity - np.cross(a.angular_velocity, b.position - a.position)
+    travel = float(np.trapezoid(np.maximum(np.linalg.norm(relative, axis=1), slip), view.t))
+    return Creep(f"contacts.{name}", distance, travel, max(OF_MOTION * (travel - distance), length), "m", time, CONTACTS)
+
+
+def _both(at: np.ndarray) -> np.ndarray:
+    """(nt − 1,) intervals at both ends of which it is so."""
+    return at[1:] & at[:-1]
+
+
+def _crept(t: FloatArray, speed: FloatArray, sticks: np.ndarray) -> tuple[float, float]:
+    """Distance and duration of the intervals in which a friction should have stuck."""
+    dt = np.diff(t)
+    return float((0.5 * (speed[1:] + speed[:-1]) * dt)[sticks].sum()), float(dt[sticks].sum())
