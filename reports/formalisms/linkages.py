@@ -10,6 +10,7 @@ import json
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -32,7 +33,7 @@ INTEGRATORS = (fm.DormandPrince(rtol=1e-8, atol=1e-9), fm.ESDIRK(rtol=1e-7, atol
 README = "<!-- linkages -->"
 
 
-def combinations() -> list[dict[str, object]]:
+def combinations() -> list[dict[str, Any]]:
     """Options of all runs of one linkage."""
     return [
         {
@@ -46,7 +47,7 @@ def combinations() -> list[dict[str, object]]:
     ]  # fmt: skip
 
 
-def measured(name: str, how: dict[str, object]) -> tuple[dict[str, object], np.ndarray | None]:
+def measured(name: str, how: dict[str, Any]) -> tuple[dict[str, object], np.ndarray | None]:
     """What a run of a linkage gave, and its joint angles (nt, n)."""
     loop = LOOPS.get(name)
     model = parallelograms(1, -4.0) if loop is None else linkage(loop, RATE if loop.turns else 2.0)
