@@ -77,7 +77,8 @@ class Row(NamedTuple):
     gives: how many numbers each of them adds to u: 1, its value; 2 with its rate; the first ones of a user function.
     keys: their keys in the declaration, for messages.  states: number of its force states z, which follow the motion in x; their
     rates follow the forces in out.  sampler: what sets them at instants.  loaded: it takes the loads of its joint, which its
-    reaction gives.  reads: joints whose constraint wrenches a law on a frame takes, six numbers each behind the motion.
+    reaction gives.  reads: joints whose constraint wrenches a law on a frame takes, six numbers each behind the motion, in
+    the axes of the child's frame, or with ``world_axes`` in those of the world.
     """
 
     law: LawKernel
@@ -89,3 +90,4 @@ class Row(NamedTuple):
     sampler: Sampler | None = None
     loaded: bool = False
     reads: tuple[str, ...] = ()
+    world_axes: bool = False

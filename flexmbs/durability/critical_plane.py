@@ -1,12 +1,14 @@
 """Damage on the worst plane across a surface.
 
-On the plane across the surface at an angle θ the normal stress is, with in-plane stresses along surface axes x and y,
+On the plane across the surface at an angle θ the normal stress is, with in-plane stresses along
+surface axes x and y,
 
     σ(θ) = ½ (σ_x + σ_y) + ½ (σ_x − σ_y) cos 2θ + τ_xy sin 2θ
 
-The damage of all cycles of σ(θ) is found on planes 10° apart; from the largest ones a search with halved steps goes on to `LAST`.
-A plane at a distance δ from that of a cycle has cos 2δ of its amplitude, hence the damage on planes 10° apart is low by up to
-1 − cos^k 10°, 7.4 % for shear at the slope k = 5, after the search by k (1 − cos 2δ) < 2e-5 k.
+The damage of all cycles of σ(θ) is found on planes 10° apart; from the largest ones a search with
+halved steps goes on to `LAST`. A plane at a distance δ from that of a cycle has cos 2δ of its
+amplitude, hence the damage on planes 10° apart is low by up to 1 − cos^k 10°, 7.4 % for shear at
+the slope k = 5, after the search by k (1 − cos 2δ) < 2e-5 k.
 
 Source: Socie and Marquis, Multiaxial Fatigue (2000), chapter 5.
 """
@@ -23,11 +25,13 @@ PLANES = 18  # of the first search
 LAST = np.radians(10 / 64)  # step between planes at the end
 STARTS = 3  # planes from which the search goes on, by damage, and by amplitude, where all damage is below a limit
 Cycle = tuple[float, float, float]
-"""Damage of a history, and amplitude and mean of its most damaging cycle; compared in this order."""
+"""Damage of a history, and amplitude and mean of its most damaging cycle; compared in this
+order."""
 
 
 def in_plane(stress: FloatArray, normals: FloatArray) -> FloatArray:
-    """½ (σ_x + σ_y), ½ (σ_x − σ_y) and τ_xy (nt, m, 3) of stress xx yy zz xy yz zx (nt, m, 6) in axes across normals (m, 3)."""
+    """½ (σ_x + σ_y), ½ (σ_x − σ_y) and τ_xy (nt, m, 3) of stress xx yy zz xy yz zx (nt, m, 6) in
+    axes across normals (m, 3)."""
     x = np.cross(normals, np.eye(3)[np.argmin(np.abs(normals), axis=1)])
     x /= np.linalg.norm(x, axis=1, keepdims=True)
     y = np.cross(normals, x)
@@ -43,7 +47,9 @@ def _weights(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def worst_plane(judged: Callable[[FloatArray], Cycle], plane: FloatArray) -> Cycle:
-    """The largest damage on a plane; judged: of the history (nt,) of a normal stress; plane (nt, 3): of `in_plane`."""
+    """The largest damage on a plane; judged: of the history (nt,) of a normal stress.
+
+    plane (nt, 3): of `in_plane`."""
 
     def at(angle: float) -> Cycle:
         return judged(plane @ np.array([1.0, np.cos(2 * angle), np.sin(2 * angle)]))
@@ -65,6 +71,11 @@ def _climbed(at: Callable[[float], Cycle], angle: float, value: Cycle) -> Cycle:
     """The largest value near an angle, by halved steps to both sides."""
     step = 0.5 * np.pi / PLANES
     while step >= LAST:
-        value, angle = max([(value, angle), *((at(angle + side * step), angle + side * step) for side in (-1.0, 1.0))])
+        value, angle = max(
+            [
+                (value, angle),
+                *((at(angle + side * step), angle + side * step) for side in (-1.0, 1.0)),
+            ]
+        )
         step *= 0.5
     return value

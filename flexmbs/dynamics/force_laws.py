@@ -4,9 +4,11 @@ Theory: docs/theory.md, section 39.
 """
 
 from flexmbs._jit import part
+from flexmbs.algebra.small import ZERO3, load3_at, mul
+from flexmbs.dynamics.frames import frame_pose, world_pose
 from flexmbs.dynamics.law_calls import call_law, given_values
 
-SLOPE_STEP = 1e-6
+SLOPE_STEP = 1e-6  # m, rad or their rates, of 1 + |x|: about the cube root of round-off
 LOADED_ARGUMENTS = 7  # t, x, v and the loads of the joint, for functions that take them
 
 
@@ -50,12 +52,32 @@ def give_states(law, f, z, stage, x, n):
 
 
 @part
-def give_readings(rows, f, read, x, n):
-    """x[n:] ← constraint wrenches that force f reads, six numbers each. Returns where they end."""
+def give_readings(system, work, q, rows, f, x, n):
+    """x[n:] ← constraint wrenches that force f reads, six numbers each, zero where unknown. Returns where they end."""
+    read = work.loads.read
     for i in range(rows.n_readings[f]):
-        for a in range(6):
-            x[n + 6 * i + a] = read[rows.reading[f] + i, a]
+        r, at = rows.reading[f] + i, n + 6 * i
+        force, moment = load3_at(read, r, 0), load3_at(read, r, 3)
+        if read[r, 0] != read[r, 0]:
+            force, moment = ZERO3, ZERO3
+        if rows.world_axes[f] == 1:
+            m = system.readings.frame[r]
+            R, xm = frame_pose(work.frames, m, q)
+            A, _ = world_pose(work.frames, work.motion, m, R, xm)
+            force, moment = mul(A, force), mul(A, moment)
+        for a in range(3):
+            x[at + a], x[at + 3 + a] = force[a], moment[a]
     return n + 6 * rows.n_readings[f]
+
+
+@part
+def reads_unknown(rows, f, read):
+    """True if force f reads a reaction that is not known yet."""
+    for i in range(rows.n_readings[f]):
+        r = rows.reading[f] + i
+        if read[r, 0] != read[r, 0]:
+            return True
+    return False
 
 
 @part

@@ -22,6 +22,7 @@ from flexmbs.dynamics.force_laws import (
     SLOPE_STEP,
     give_readings,
     give_states,
+    reads_unknown,
     scalar_law,
     scalar_slopes,
     take_no_rates,
@@ -42,6 +43,9 @@ def frame_forces(system, work, t, here):
     section 39)."""
     rows, workspace = system.forces.frame, work.laws
     for f in range(rows.coupling.shape[0]):
+        if reads_unknown(rows, f, work.loads.read):  # the first reactions are those without it
+            take_no_rates(rows.law, f, work.force_rate)
+            continue
         m = rows.a[f]
         A, r, Rm, xm, v, w = frame_twist(work.frames, work.motion, m, here.q, here.s)
         x = workspace.x
@@ -54,7 +58,7 @@ def frame_forces(system, work, t, here):
             x[16 + a] = ww[a]
         for a in range(9):
             x[4 + a] = A[a]
-        n = give_readings(rows, f, work.loads.read, x, FRAME_ARGUMENTS)
+        n = give_readings(system, work, here.q, rows, f, x, FRAME_ARGUMENTS)
         give_states(rows.law, f, here.z, work.path.stage, x, n)
         given_values(rows.law, f, system.laws, workspace, work.io, n)
         call_law(rows.law.kernel_index[f], rows.value[f], workspace, 6 + rows.law.n_states[f], 0.0)
@@ -131,7 +135,7 @@ def pair_forces(system, work, t, here, slopes):
             x[4 + i] = th[i]
             x[7 + i] = v[i]
             x[10 + i] = w[i]
-        give_states(rows.law, f, here.z, work.path.stage, x, give_readings(rows, f, work.loads.read, x, 13))
+        give_states(rows.law, f, here.z, work.path.stage, x, give_readings(system, work, here.q, rows, f, x, 13))
         given_values(rows.law, f, system.laws, workspace, work.io, 1)
         call_law(rows.law.kernel_index[f], rows.value[f], workspace, 12 + rows.law.n_states[f], 0.0)
         out = workspace.out

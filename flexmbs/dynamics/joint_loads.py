@@ -24,13 +24,14 @@ from flexmbs.algebra.small import ZERO3, add, cross, dot, load3_at, load9_at, mu
 from flexmbs.dynamics.constraints import constraint_wrench, six_apply, six_dot, six_increase, six_normalize, wrench_of_rows
 from flexmbs.system.records import SETTLED, UNBOUNDED
 
+UNKNOWN = math.nan  # first number of a reaction that is not known yet; forces that read it do not act
 BEFORE, LAST_SWEEP = 6, 12  # columns of wrenches that are read: at the accelerations before, at the sweep before
-ROUND_OFF = 2e-16
+ROUND_OFF = 2e-16  # of the largest wrench: error of a reaction that is a difference of larger ones
 
 
 @part
 def any_loaded(system):
-    """Whether the reaction of a joint loads a force."""
+    """True if the reaction of a joint loads a force."""
     found = system.readings.body.shape[0]
     for f in range(system.forces.joint.loaded.shape[0]):
         found += system.forces.joint.loaded[f]
@@ -56,7 +57,7 @@ def along_and_across(a, f, n):
 
 @part
 def turns_about(directions, k, at):
-    """Whether entries ``at`` … in row k are a rotation."""
+    """True if entries ``at`` … in row k are a rotation."""
     w = load3_at(directions, k, at + 3)
     return dot(w, w) > 0.0
 
@@ -125,7 +126,7 @@ def transmitted(system, work, r):
 
 @part
 def read_cuts(system, work, lam):
-    """Wrenches of cut joints that are read; those of primary joints, which follow from the sweep, begin without any."""
+    """Wrenches of cut joints that are read; those of primary joints, which follow from the sweep, are unknown at first."""
     for r in range(system.readings.body.shape[0]):
         force, moment = ZERO3, ZERO3
         if system.readings.cut[r] >= 0:
@@ -133,6 +134,8 @@ def read_cuts(system, work, lam):
             force, moment = wrench_of_rows(system.cuts, work.cut, k, lam, system.cuts.closed[k])
         store3_at(work.loads.read, r, 0, force)
         store3_at(work.loads.read, r, 3, moment)
+        if system.readings.cut[r] < 0:
+            work.loads.read[r, 0] = UNKNOWN
         for a in range(6):
             work.loads.read[r, LAST_SWEEP + a] = work.loads.read[r, a]
 
@@ -150,13 +153,14 @@ def read_primary(system, work, turns):
 
 @part
 def without_loads(work):
-    """No loads."""
+    """No loads, unknown reactions."""
     for f in range(work.loads.joint.shape[0]):
         for a in range(8):
             work.loads.joint[f, a] = 0.0
     for r in range(work.loads.read.shape[0]):
         for a in range(18):
             work.loads.read[r, a] = 0.0
+        work.loads.read[r, 0] = work.loads.read[r, BEFORE] = UNKNOWN
 
 
 @part
@@ -171,7 +175,7 @@ def largest_wrench(work):
 
 @part
 def unchanged_since(table, n, before, limits):
-    """Whether the first n columns of a table are those from ``before`` on but for round-off, also of the largest wrench; they
+    """True if the first n columns of a table are those from ``before`` on but for round-off, also of the largest wrench; they
     are stored there. limits: this wrench, turns so far. Of change ε after k turns the error is about ε q with q = ε^(1/k), so
     that the limit may grow with k: round-off of ill-conditioned systems, which no further turn lessens, is accepted at last.
     """
@@ -179,15 +183,18 @@ def unchanged_since(table, n, before, limits):
     most = change = 0.0
     for f in range(table.shape[0]):
         for a in range(n):
-            most = max(most, abs(table[f, a]))
-            change = max(change, abs(table[f, a] - table[f, before + a]))
-            table[f, before + a] = table[f, a]
+            value, last = table[f, a], table[f, before + a]
+            table[f, before + a] = value
+            if value != value:  # the evaluation has failed, no further turn repairs it
+                continue
+            most = max(most, abs(value))
+            change = max(change, abs(value - last) if last == last else math.inf)
     return change <= SETTLED * (1.0 + turns) * most + ROUND_OFF * largest
 
 
 @part
 def runaway(work):
-    """Whether loads grow from turn to turn beyond all bounds; user functions are not asked for forces under such."""
+    """True if loads grow from turn to turn beyond all bounds; user functions are not asked for forces under such."""
     most = 0.0
     for f in range(work.loads.joint.shape[0]):
         for a in range(4):
@@ -200,7 +207,7 @@ def runaway(work):
 
 @part
 def loads_settled(work, turns):
-    """Whether the loads are those before but for round-off; keeps them for the next comparison."""
+    """True if the loads are those before but for round-off; stores them for the next comparison."""
     limits = largest_wrench(work), turns
     joint = unchanged_since(work.loads.joint, 4, 4, limits)
     read = unchanged_since(work.loads.read, 6, BEFORE, limits)

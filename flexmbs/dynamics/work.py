@@ -8,6 +8,8 @@ function of state and path. Theory: docs/theory.md, sections 14, 28 and 33.
 from collections import OrderedDict
 from typing import NamedTuple
 
+import math
+
 import numpy as np
 
 from flexmbs._jit.address import Entry, all_linked
@@ -138,7 +140,9 @@ def unconnected(system: System, beta: np.ndarray | None = None) -> Work:
 
 def _loads(system: System) -> Loads:
     n, m = len(system.forces.joint.body), len(system.readings.body)
-    return Loads(np.zeros((n, 8)), np.zeros((m, 18)), np.zeros((m, 36)))
+    read = np.zeros((m, 18))
+    read[:, 0] = math.nan  # reactions are not known yet, as after `without_loads`
+    return Loads(np.zeros((n, 8)), read, np.zeros((m, 36)))
 
 
 def _zeros(n: int, widths: dict[str, int]) -> dict[str, np.ndarray]:

@@ -34,7 +34,7 @@ class Item(Declaration):
     extended: ClassVar[tuple[str, ...]] = ()  # parameters: frames that carry a shape larger than a point
 
     def handle(self) -> ItemHandle:
-        """What ``model.add`` returns."""
+        """Handle that ``model.add`` returns."""
         return ItemHandle(self.section, self.name)
 
     def coordinate_used(self) -> CoordinateUse | None:

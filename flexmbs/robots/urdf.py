@@ -122,7 +122,7 @@ def _start(mimic: Mimic, mimics: Mapping[str, Mimic]) -> float:
 
 
 def _mimic_problem(name: str, mimic: Mimic, joints: Mapping[str, UrdfJoint]) -> str:
-    """What is wrong with a <mimic>, "" if nothing is."""
+    """Problem of a <mimic>, "" if there is none."""
     for each in (name, mimic.joint):
         if joints[each].kind not in ONE_COORDINATE:
             return f"joint '{each}' is {joints[each].kind}; only {', '.join(ONE_COORDINATE)} joints can be coupled"

@@ -425,7 +425,7 @@ class _Reader:
 
 
 def _inside(name: str, folder: Path) -> bool:
-    """Whether a mesh, relative or ``package://``, is within the folder."""
+    """True if a mesh, relative or ``package://``, is within the folder."""
     package, count = re.subn(r"^package://", "", name)
     if not count and re.match(r"[A-Za-z][\w+.-]*:", name):
         return False

@@ -13,7 +13,7 @@ from flexmbs.system.records import GYROSCOPIC, MOMENT, Bodies, Frames, Tree
 from flexmbs.system.second_order_fields import SecondOrderFields, second_order_fields
 from flexmbs.system.topology import Topology
 
-ROUND_OFF = 1e-12
+ROUND_OFF = 1e-12  # of the largest entry of a matrix
 
 
 def body_records(model: ModelData, shape: Topology, data: dict[str, FlexibleBodyData]) -> Bodies:

@@ -26,7 +26,7 @@ SAME = 1e-9  # of a sample time: differences of times that are round-off
 
 
 class JointPlace(NamedTuple):
-    """Where a joint of the model is in the system: primary joint of a body, or cut joint."""
+    """Place of a joint of the model in the system: primary joint of a body, or cut joint."""
 
     body: int
     cut: int
@@ -131,20 +131,22 @@ def compile_forces(
             for place, reading in _counted({place: acting[place] for place in ends}).items()
         },
     )
-    readings = _readings([places[joint] for place in ends for each in acting[place] for joint in each.row.reads])
+    read = [joint for place in ends for each in acting[place] for joint in each.row.reads]
+    readings = _readings([(places[joint], frame(model.joints[joint].child)) for joint in read])
     return forces, readings, _samplers(acting["joint"], laws, laws_of["joint"].state), couplings, paths, states
 
 
-def _counted(acting: dict[str, list[_Acting]]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """First reading and number of readings of each force, by place."""
+def _counted(acting: dict[str, list[_Acting]]) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """First reading and number of readings of each force, and 1 if they are in world axes, by place."""
     counts = {place: np.array([len(each.row.reads) for each in rows], np.int64) for place, rows in acting.items()}
     begun = np.cumsum([0, *(n.sum() for n in counts.values())])
-    return {place: (first + np.cumsum(n) - n, n) for first, (place, n) in zip(begun, counts.items())}
+    world = {place: np.array([int(each.row.world_axes) for each in rows], np.int64) for place, rows in acting.items()}
+    return {place: (first + np.cumsum(n) - n, n, world[place]) for first, (place, n) in zip(begun, counts.items())}
 
 
-def _readings(places: list[JointPlace]) -> Readings:
-    """The joints that are read, those of one force after those of the other."""
-    return columns(Readings, [(place.body, place.cut, int(place.reversed)) for place in places])
+def _readings(places: list[tuple[JointPlace, int]]) -> Readings:
+    """The joints that are read with the frames of their children, those of one force after those of the other."""
+    return columns(Readings, [(place.body, place.cut, int(place.reversed), frame) for place, frame in places])
 
 
 def _samplers(acting: list[_Acting], laws: LawTable, first: np.ndarray) -> Samplers:
@@ -263,7 +265,7 @@ def table(rows: Sequence[Sequence[float]]) -> np.ndarray:
 def _couplings(
     shape: Topology, pairs: list[tuple[FrameRef, FrameRef]], frame: Callable[[FrameRef], int], paths: list[int]
 ) -> tuple[Couplings, list[int]]:
-    """Who moves the two frames of each pair."""
+    """Bodies that move the two frames of each pair."""
     paths = list(paths)
     rows = []
     for a, b in pairs:

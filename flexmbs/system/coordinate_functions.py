@@ -20,9 +20,9 @@ from flexmbs.model.joints import Joint
 from flexmbs.system.callbacks import Callbacks
 
 STEP = 1e-3  # m, rad or s
-TINY = 1e-30
+TINY = 1e-30  # complex step: its square is below round-off of any number
 NEAR = 1e-3  # m, rad and s from the declared start, which may be a special place
-AGREE = 1e-6
+AGREE = 1e-6  # of the derivatives: error of the differences beside which complex steps are judged
 STENCIL = ((1.0, 8.0 / 12.0), (-1.0, -8.0 / 12.0), (2.0, -1.0 / 12.0), (-2.0, 1.0 / 12.0))
 
 

@@ -19,10 +19,10 @@ from flexmbs.model.functions import StandIn
 from flexmbs.system.callbacks import FRAME_ARGUMENTS, POSE_ARGUMENTS, Callbacks
 
 COLUMNS = 7  # of a row: on (v, ω), and a₀ or ∂g/∂t
-STEP = 1e-3
-TINY = 1e-30
+STEP = 1e-3  # m, rad or s, of differences of fourth order
+TINY = 1e-30  # complex step: its square is below round-off of any number
 STENCIL = ((1.0, 8.0 / 12.0), (-1.0, -8.0 / 12.0), (2.0, -1.0 / 12.0), (-2.0, 1.0 / 12.0))
-AGREE = 1e-6
+AGREE = 1e-6  # of the derivatives: error of the differences beside which complex steps are judged
 NEAR = 1e-3  # m and rad from the declared start, where that is a special pose, as one without rotation often is
 PROBE = (0.3, 0.11, -0.07, 0.13, 0.8, 0.36, 0.48, 0.0, 0.8, -0.6, -0.6, 0.48, 0.64)  # a pose that is special for no function
 

@@ -294,6 +294,7 @@ class FrameForces(NamedTuple):
     b: np.ndarray  # −1 of forces on one frame
     reading: np.ndarray  # first row of System.readings
     n_readings: np.ndarray  # how many
+    world_axes: np.ndarray  # 1: readings in world axes, 0: in those of the child's frame
     value: np.ndarray  # (n, width) parameters of the laws; of forces along lines last the length without load
 
 
@@ -313,6 +314,7 @@ class Readings(NamedTuple):
     body: np.ndarray
     cut: np.ndarray
     reversed: np.ndarray  # 1: the tree passes the joint from the child to the parent
+    frame: np.ndarray  # of the child
 
 
 class Samplers(NamedTuple):
@@ -582,7 +584,7 @@ class Equations(NamedTuple):
 
 
 def depends_on_reactions(system: System) -> bool:
-    """Whether a force depends on the reaction of a joint."""
+    """True if a force depends on the reaction of a joint."""
     return bool(system.forces.joint.loaded.any()) or len(system.readings.body) > 0
 
 

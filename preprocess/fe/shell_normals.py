@@ -1,9 +1,10 @@
 """Normals of the surface of shells at its nodes.
 
-The elements at a node whose normals differ by less than the angle of a fold, directly or by way of others between them, are one
-surface there: skins keep their curvature where a stiffener meets them, and shells of any section and type have common normals.
-Its normal is the mean by the angles of the elements at the node, which does not depend on how flat sides are divided. Where
-an element is farther from it than half that angle, all elements of this surface have their own normals.
+The elements at a node whose normals differ by less than the angle of a fold, directly or by way of
+others between them, are one surface there: skins keep their curvature where a stiffener meets
+them, and shells of any section and type have common normals. Its normal is the mean by the angles
+of its elements at the node, which does not depend on how flat sides are divided. Where an element
+is farther from it than half that angle, all elements of this surface have their own normals.
 
 Source of the weights: Thürmer and Wüthrich, J. Graphics Tools 3 (1998) 43.
 """
@@ -21,7 +22,12 @@ from preprocess.fe.structure import Array, Indices
 
 FOLD = np.cos(np.radians(50.0))  # between the normals of two elements
 SMOOTH = np.cos(np.radians(25.0))  # between the normal of an element and the mean at its node
-RINGS = {"tri3": [0, 1, 2], "quad4": [0, 1, 2, 3], "tri6": [0, 3, 1, 4, 2, 5], "quad8": [0, 4, 1, 5, 2, 6, 3, 7]}
+RINGS = {
+    "tri3": [0, 1, 2],
+    "quad4": [0, 1, 2, 3],
+    "tri6": [0, 3, 1, 4, 2, 5],
+    "quad8": [0, 4, 1, 5, 2, 6, 3, 7],
+}
 
 
 class Facets(Protocol):
@@ -67,7 +73,8 @@ def _angles(facets: Facets) -> Array:
 
 
 def _surfaces(node: Indices, own: Array) -> Indices:
-    """Number (k,) of the surface that each corner, at a node and with a normal (k, 3), is part of."""
+    """Number (k,) of the surface that each corner, at a node and with a normal (k, 3), is part
+    of."""
     order = np.argsort(node, kind="stable")
     first = np.flatnonzero(np.concatenate([[True], np.diff(node[order]) > 0]))
     size = np.diff(np.append(first, len(node)))

@@ -1,8 +1,8 @@
 """Known materials by Young's modulus and density, to find data in other units than those declared.
 
-The ratio E/ρ alone does not: it is the same in lbf and N, and in mm-kg-ms and SI. Data that fit a known material in the declared
-units are right; others are doubtful only where they are those of a common metal in other units, since models have soft, light and
-rigid materials on purpose.
+The ratio E/ρ alone does not: it is the same in lbf and N, and in mm-kg-ms and SI. Data that fit a
+known material in the declared units are right; others are doubtful only where they are those of a
+common metal in other units, since models have soft, light and rigid materials on purpose.
 
 Source: Ashby, Materials Selection in Mechanical Design (2011), figure 4.3 and appendix A.
 """
@@ -16,7 +16,11 @@ from preprocess.inputs.units import NEWTONS, SI, UNIT_SYSTEMS, Units
 
 GRAVITY = 9.80665 / 0.0254  # in/s², of densities in lb/in³
 DENSITIES = (  # unit, kg/m³, remedy
-    ("lb/in³", UNIT_SYSTEMS["in-lbf-s"].density / GRAVITY, "divide them by 386.1, as by PARAM,WTMASS,0.00259"),
+    (
+        "lb/in³",
+        UNIT_SYSTEMS["in-lbf-s"].density / GRAVITY,
+        "divide them by 386.1, as by PARAM,WTMASS,0.00259",
+    ),
     ("kg/mm³", 1e9, "divide them by 1000, to t/mm³"),
     ("g/cm³", 1e3, "give them in the units of force, length and time"),
 )
@@ -56,16 +60,18 @@ OTHERS = (
 
 
 def known_material(E: float, rho: float, among: Iterable[Known] = (*METALS, *OTHERS)) -> str | None:
-    """Name of a known material with this modulus [Pa] and density [kg/m³]; None if there is none."""
+    """Name of a known material with this modulus [Pa] and density [kg/m³]; None if there is
+    none."""
     fitting = (each.name for each in among if each.E[0] <= E <= each.E[1] and each.rho[0] <= rho <= each.rho[1])
     return next(fitting, None)
 
 
 def doubt(E: float, rho: float, units: Units) -> str | None:
-    """What is said of a modulus and a density in ``units`` that are those of a common metal in other units, as "are those of
-    steel in mm-t-s", or of no material; None without doubt.
+    """Doubt about a modulus and a density in ``units``: "are those of steel in mm-t-s", for those of
+    a common metal in other units, or that no material has them; None without doubt.
 
-    Decks in inches and newtons are not made: there data in lbf have precedence, in which steel looks like magnesium in N.
+    Decks in inches and newtons are not made: there data in lbf have precedence, in which steel
+    looks like magnesium in N.
     """
     fits = known_material(E * units.pressure, rho * units.density)
     others = [] if fits else [each for each in UNIT_SYSTEMS.values() if each[1:] != units[1:]]

@@ -1,18 +1,21 @@
 """Static shapes for the forces of dampers inside a part, and estimated errors of its damped poles.
 
-The dampers give the forces ``−D u̇``, D of low rank. A body in the span of a few normal modes lacks the compliance at the dampers,
-so that they move too little in it: its poles are less damped than those of the model. The static responses to forces in the range
-of D add it, as those to unit loads at interfaces do there.
+The dampers give the forces ``−D u̇``, D of low rank. A body in the span of a few normal modes
+lacks the compliance at the dampers, so that they move too little in it, and its poles have a
+wrong damping. The static responses to forces in the range of D add it, as those to unit loads at
+interfaces do there.
 
-Poles of the body, free or with one interface held, with Ritz vectors W (M-orthonormal, WᵀKW = Λ) are those of
+Poles of the body, free or with one interface held, with Ritz vectors W (M-orthonormal, WᵀKW = Λ)
+are those of
 
     (Λ + s C + s²) y = 0,    C = WᵀDW.
 
-Corrections d = A (s D + s² M) w + w of their vectors w = W y, A the static response, extend the basis, as in `accuracy`: the
-distance of a pole to the nearest one of the extended basis estimates its error.
+Corrections d = A (s D + s² M) w + w of their vectors w = W y, A the static response, extend the
+basis, as in `accuracy`: the distance of a pole to the nearest one of the extended basis estimates
+its error.
 
-Source: Craig and Kurdila, Fundamentals of Structural Dynamics (2006), sections 17.3 (residual flexibility); Bai and Su, SIAM J.
-Matrix Anal. Appl. 26 (2005) 640 (second-order projection).
+Source: Craig and Kurdila, Fundamentals of Structural Dynamics (2006), sections 17.3 (residual
+flexibility); Bai and Su, SIAM J. Matrix Anal. Appl. 26 (2005) 640 (second-order projection).
 """
 
 from __future__ import annotations
@@ -39,8 +42,8 @@ AT_LEAST = 3  # poles judged
 
 
 class PoleErrors(NamedTuple):
-    """Poles s (m,) [rad/s], of each pair that with Im s ≥ 0, of the reduced body under a support, and their estimated relative
-    errors."""
+    """Poles s (m,) [rad/s], of each pair that with Im s ≥ 0, of the reduced body under a support,
+    and their estimated relative errors."""
 
     support: str
     poles: np.ndarray
@@ -53,8 +56,8 @@ class PoleErrors(NamedTuple):
 
 
 def damper_forces(fe: FEModel, shapes: FloatArray) -> FloatArray:
-    """Forces (n, r) in the range of D, a basis of it, or those of velocities along some shapes (n, m) where its rank is larger
-    than `MOST`."""
+    """Forces (n, r) in the range of D, a basis of it, or those of velocities along some shapes (n,
+    m) where its rank is larger than `MOST`."""
     at, patterns = _range(fe.D)
     count = int(fe.engine.total(np.array(float(patterns.shape[1]))))  # of all processes, of which one has the dampers
     if count > MOST:
@@ -65,8 +68,8 @@ def damper_forces(fe: FEModel, shapes: FloatArray) -> FloatArray:
 
 
 def _range(D: sp.csr_matrix | None) -> tuple[np.ndarray, FloatArray]:
-    """Degrees of freedom (k,) that D damps, and patterns (k, r) of forces there that span its range, if
-    there are at most `MOST` of them; else more than so many zeros."""
+    """Degrees of freedom (k,) that D damps, and patterns (k, r) of forces there that span its
+    range, if there are at most `MOST` of them; else more than so many zeros."""
     if D is None:
         return np.zeros(0, np.int64), np.zeros((0, 0))
     at = np.unique(D.nonzero()[0])
@@ -79,8 +82,8 @@ def _range(D: sp.csr_matrix | None) -> tuple[np.ndarray, FloatArray]:
 
 
 def pole_errors(statics: InterfaceStatics, shapes: FloatArray, band: float) -> tuple[PoleErrors, ...]:
-    """Estimated errors of the damped poles of elastic, M-orthonormal shapes (n, k) up to ``band`` [Hz], free and with each
-    interface held."""
+    """Estimated errors of the damped poles of elastic, M-orthonormal shapes (n, k) up to ``band``
+    [Hz], free and with each interface held."""
     reduced = ReducedModel.of(statics, shapes)
     return tuple(_errors(reduced, held, 2 * np.pi * band) for held in (None, *range(len(statics.interfaces))))
 
@@ -140,7 +143,8 @@ def _extended(
 
 
 def _poles(K: FloatArray, D: FloatArray) -> tuple[np.ndarray, np.ndarray]:
-    """Poles s (m,) of K + s D + s² by magnitude, of pairs that with Im s ≥ 0, and their vectors (n, m)."""
+    """Poles s (m,) of K + s D + s² by magnitude, of pairs that with Im s ≥ 0, and their vectors
+    (n, m)."""
     n = len(K)
     unit = np.sqrt(np.abs(np.diag(K)).mean())  # of time, so that both halves have one size
     A = np.block([[np.zeros((n, n)), unit * np.eye(n)], [-K / unit, -D]])

@@ -1,4 +1,5 @@
-"""Damage on critical planes: closed forms of proportional stress, a dense search of others, and independence of the axes."""
+"""Damage on critical planes: closed forms of proportional stress, a dense search of others, and
+independence of the axes."""
 
 import numpy as np
 import pytest
@@ -23,7 +24,8 @@ def turned(stress, R):
 @pytest.mark.parametrize("seed", drawn(4, 40))
 @pytest.mark.parametrize("slope", [3.0, 5.0, 12.0])
 def test_pure_shear_does_the_damage_of_its_principal_stress(slope, seed):
-    """τ cos t on axes of any direction: D = n/N(τ), as of the tension at 45°, which 18 planes missed by 7.4 % at slope 5."""
+    """τ cos t on axes of any direction: D = n/N(τ), as of the tension at 45°, which 18 planes
+    missed by 7.4 % at slope 5."""
     curve = fm.SNCurve(amplitude=20e6, cycles=1e6, slope=slope)
     R = Rotation.random(random_state=seed).as_matrix()
     shear = np.zeros((401, 3, 3))
@@ -46,9 +48,16 @@ def test_an_endurance_limit_just_below_the_worst_plane_is_exceeded():
 
 @pytest.mark.parametrize("seed", drawn(4, 60))
 def test_damage_of_any_history_does_not_depend_on_axes(seed):
-    """Random sums of sines, not proportional: turned bodies have equal damage, the largest of planes 0.1° apart."""
+    """Random sums of sines, not proportional: turned bodies have equal damage, the largest of
+    planes 0.1° apart."""
     random = np.random.default_rng(seed)
-    curve = fm.SNCurve(amplitude=20e6, cycles=1e6, slope=random.uniform(3, 8), ultimate=900e6, mean_stress="goodman")
+    curve = fm.SNCurve(
+        amplitude=20e6,
+        cycles=1e6,
+        slope=random.uniform(3, 8),
+        ultimate=900e6,
+        mean_stress="goodman",
+    )
     t = np.linspace(0, 1, 300)
     waves = np.sin(2 * np.pi * (np.outer(t, random.integers(1, 9, 3)) + random.uniform(0, 1, 3)))
     parts = 1e8 * random.standard_normal((3, 2, 2))

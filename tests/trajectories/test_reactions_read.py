@@ -94,7 +94,7 @@ def test_pendulum_by_a_torque_on_its_body(formalism: str, coordinates: str, inte
 @numba.njit
 def braking(t, r, A, v, w, reactions):  # type: ignore[no-untyped-def]
     """A brake torque about y by the force that presses the wheel on its plane."""
-    n = A[6] * reactions[0, 0] + A[7] * reactions[0, 1] + A[8] * reactions[0, 2]
+    n = reactions[0, 2]
     return 0.0, 0.0, 0.0, 0.0, -0.05 * n * np.tanh(w[1] / 1e-3), 0.0
 
 
@@ -149,3 +149,47 @@ def test_what_a_force_along_a_freedom_leaves_to_the_joint(turned: bool) -> None:
     )
     np.testing.assert_allclose(joint.body("plate").acceleration, absolute.body("plate").acceleration, rtol=1e-6)
     assert joint.verdict == "PASS"
+
+
+def test_functions_never_see_reactions_before_there_are_any() -> None:
+    """A law that divides by the load runs from the first call on, which has the reaction without it, m g."""
+    loads = []
+
+    def dividing(t: float, r: Any, A: Any, v: Any, w: Any, reactions: Any) -> list[float]:
+        loads.append(reactions[0, 2])
+        return [-0.1 / reactions[0, 2], 0.0, 0.0, 0.0, 0.0, 0.0]
+
+    for coordinates in ("joint", "absolute"):
+        found = fm.simulate(block(dividing), t_end=0.01, step=1e-3, coordinates=coordinates)
+        assert loads[0] == pytest.approx(MASS * G, rel=1e-9)
+        np.testing.assert_allclose(found.body("block").acceleration[:, 0], -0.1 / MASS**2 / G, rtol=1e-6)
+        loads.clear()
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+@pytest.mark.parametrize("turned", [False, True])
+def test_reactions_in_world_axes_are_those_of_the_solution(coordinates: str, turned: bool) -> None:
+    """As `joint.force` and `joint.torque`, on a joint whose frames are turned; those of the child are these turned back."""
+    given: dict[str, list[Any]] = {"world": [], "child": []}
+
+    def recorder(axes: str) -> Any:
+        def law(t: float, r: Any, A: Any, v: Any, w: Any, reactions: Any) -> list[float]:
+            given[axes].append((t, np.array(reactions[0])))
+            return [0.0] * 6
+
+        return law
+
+    model = fm.Model("arm", gravity=(0.5, -1.0, -G))
+    frames = {"pin": fm.Frame((0.1, 0.0, 0.4), rotation=((1, 2, 3), 0.8)), "end": (0, 0, -0.5)}
+    model.add(fm.RigidBody("arm", mass=MASS, inertia=(0.2, 0.3, 0.1), frames=frames))
+    ends = ("arm/pin", "ground") if turned else ("ground", "arm/pin")
+    model.add(fm.Revolute("pin", *ends, axis="y", q0=0.7, v0=2.0))
+    for axes in given:
+        model.add(fm.UserForce(axes, "arm/end", recorder(axes), reads=["pin"], axes=axes))
+    found = fm.simulate(model, t_end=0.02, step=1e-3, coordinates=coordinates)
+    joint = found.joint("pin")
+    R = np.eye(3) if turned else found.frame("arm/pin").rotation[-1]
+    for axes, turn in (("world", np.eye(3)), ("child", R.T)):
+        force, torque = np.split([wrench for t, wrench in given[axes] if t == found.t[-1]][-1], 2)
+        np.testing.assert_allclose(force, turn @ joint.force[-1], atol=1e-6 * np.abs(joint.force).max())
+        np.testing.assert_allclose(torque, turn @ joint.torque[-1], atol=1e-6 * np.abs(joint.force).max())

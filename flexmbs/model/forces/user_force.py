@@ -1,10 +1,11 @@
 """Force and torque on a frame by a user function."""
 
 import dataclasses
+from typing import Annotated
 
-from pydantic import model_validator
+from pydantic import BeforeValidator, model_validator
 
-from flexmbs.declaration import NestedError, Problem
+from flexmbs.declaration import NestedError, Problem, shown
 from flexmbs.law_kernel import Row
 from flexmbs.model.forces.force import OnFrame
 from flexmbs.model.forces.frame_force import in_world_axes
@@ -13,6 +14,12 @@ from flexmbs.model.functions import UserFunction, function_of
 
 ALONE = function_of(5, "f(t, r, A, v, w) -> 6 numbers")
 READING = function_of(6, "f(t, r, A, v, w, reactions) -> 6 numbers")
+
+
+def _reaction_axes(value: object) -> str:
+    if value not in ("world", "child"):
+        raise ValueError(f"must be 'world' or 'child', not {shown(value)}")
+    return str(value)
 
 
 class UserForce(OnFrame, kind="user-force"):
@@ -30,7 +37,10 @@ class UserForce(OnFrame, kind="user-force"):
         ``function(t, r, A, v, w, reactions)``.
     reads : list of joints
         Joints and relations whose reactions the function takes, ``reactions`` (n, 6): force [N] and moment [N m] of the
-        constraint on the child, at its frame and in its axes, without what drives, couplings and forces transmit.
+        constraint on the child, at its frame, without what drives, couplings and forces transmit. At the start they are those of
+        the model without this force, then those that agree with it.
+    axes : 'world' or 'child'
+        Axes of the reactions: those of the world, as of ``solution.joint(…).force``, or of the frame of the child.
 
     Examples
     --------
@@ -47,6 +57,7 @@ class UserForce(OnFrame, kind="user-force"):
 
     function: UserFunction = dataclasses.field(kw_only=False)
     reads: JointNames = ()
+    axes: Annotated[str, BeforeValidator(_reaction_axes)] = "world"
 
     @model_validator(mode="after")
     def _arguments(self) -> "UserForce":
@@ -57,4 +68,4 @@ class UserForce(OnFrame, kind="user-force"):
         return self
 
     def row(self) -> Row:
-        return Row(in_world_axes, laws=(self.function,), gives=6, reads=self.reads)
+        return Row(in_world_axes, laws=(self.function,), gives=6, reads=self.reads, world_axes=self.axes == "world")

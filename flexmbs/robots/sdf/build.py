@@ -288,7 +288,7 @@ class _Builder:
             model.add(LinearCoupling(own, factors, offset=offset - factor * reference))
 
     def note_rest(self, scopes: list[Scope]) -> None:
-        """What is left out, by its number."""
+        """Note the numbers of elements that are left out."""
         note_unread(scopes, self.report)
         links = [link for scope in scopes for link in scope.links.values()]
         touching = sum(len(link.all("collision")) for link in links)

@@ -1,4 +1,4 @@
-"""Which elements of SDF files are read, and which have no part in the motion: all others are noted, also misspelt ones.
+"""Elements of SDF files that are read or have no part in the motion; all others are noted, also misspelt ones.
 
 Collisions and plugins are noted by their numbers, limits of efforts and velocities only bound controllers.
 Source: SDFormat specification 1.12.

@@ -1,7 +1,8 @@
-"""Mass, centre and inertia of curved and folded shells against their surfaces, and offsets against nodes moved to them.
+"""Mass, centre and inertia of curved and folded shells against their surfaces, and offsets against
+nodes moved to them.
 
-Source of closed forms: area and moments of cylinders, spheres and polygons; integrals of other surfaces by 16 × 16 Gauss points.
-"""
+Source of closed forms: area and moments of cylinders, spheres and polygons; integrals of other
+surfaces by 16 × 16 Gauss points."""
 
 import warnings
 
@@ -91,7 +92,8 @@ def test_mass_and_inertia_are_those_of_the_surface(kind, seed):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("count", [8, 16, 24, 45])
 def test_the_mass_of_a_facetted_cylinder_is_that_of_its_polygon(kind, count):
-    """ρ h L 2 n R sin(π/n), at all angles between facets; quad4 had cos(π/n) of it up to 50°. Curved ones: 2 π R, to n⁻⁴."""
+    """ρ h L 2 n R sin(π/n), at all angles between facets; quad4 had cos(π/n) of it up to 50°.
+    Curved ones: 2 π R, to n⁻⁴."""
     radius, flat = 0.5, kind in ("quad4", "tri3")
     around = 2 * radius * (count * np.sin(np.pi / count) if flat else np.pi)
     expected = RHO * THIN * 0.3 * around
@@ -126,8 +128,9 @@ def test_added_mass_is_that_of_the_area(kind):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("offset", [0.05, -0.1])
 def test_an_offset_on_a_cylinder_is_its_other_radius(kind, offset):
-    """Mass and inertia of a tube with an offset are those of one with nodes on its middle surface: of tri3 the mass was −5 % for
-    offset/R = 5 %. The stiffness of tri3 is that one too, by rigid arms from the nodes."""
+    """Mass and inertia of a tube with an offset are those of one with nodes on its middle surface:
+    of tri3 the mass was −5 % for offset/R = 5 %. The stiffness of tri3 is that one too, by rigid
+    arms from the nodes."""
     on_nodes, middle = tube(24, 1.0, kind), tube(24, 1.0 + offset, kind)
     one, two = shell(on_nodes, 0.01, offset=offset), shell(middle, 0.01)
     np.testing.assert_allclose(of_mass(one), of_mass(two), atol=1e-9 if kind in ("quad4", "tri3") else 1e-3)
@@ -155,7 +158,13 @@ def test_a_folded_sheet_of_triangles_has_each_half_at_its_own_offset(fold):
     fe = shell(mesh, 0.02, offset=0.05)
     assert fe.mass == pytest.approx(RHO * 0.02, rel=1e-9)
     lower = np.array([0.5, 0.25, 0.05])
-    upper = np.array([0.5, 0.5 + 0.25 * np.cos(fold) - 0.05 * np.sin(fold), 0.25 * np.sin(fold) + 0.05 * np.cos(fold)])
+    upper = np.array(
+        [
+            0.5,
+            0.5 + 0.25 * np.cos(fold) - 0.05 * np.sin(fold),
+            0.25 * np.sin(fold) + 0.05 * np.cos(fold),
+        ]
+    )
     np.testing.assert_allclose(fe.centre_of_mass, (lower + upper) / 2, atol=1e-9)
     if not fold:
         moved = pp.Mesh.from_arrays(mesh.nodes + [0, 0, 0.05], {"tri3": mesh.blocks["tri3"].connectivity})
@@ -171,7 +180,15 @@ def test_stress_of_shells_with_an_offset_is_that_of_nodes_moved_to_it(kind):
         mesh, _ = grid(8, 2, lambda a, b, z=height: (0.4 * a, 0.1 * b, z), kind)
         ends = {"root": pp.Rigid("a0")}
         fe = shell(mesh, 0.01, offset=offset)
-        bodies.append(pp.reduce(fe, interfaces=ends, reference="root", method=pp.CraigBampton(modes=4), stiffening=False))
+        bodies.append(
+            pp.reduce(
+                fe,
+                interfaces=ends,
+                reference="root",
+                method=pp.CraigBampton(modes=4),
+                stiffening=False,
+            )
+        )
     one, two = bodies
     np.testing.assert_allclose(one.modes.frequency, two.modes.frequency, rtol=1e-3)
     np.testing.assert_allclose(one.surface.nodes[-8:, 2], two.surface.nodes[-8:, 2] + 0.03, atol=1e-12)
@@ -182,8 +199,8 @@ def test_stress_of_shells_with_an_offset_is_that_of_nodes_moved_to_it(kind):
 
 @pytest.mark.parametrize("seed", drawn(2, 20))
 def test_geometric_stiffness_of_offset_triangles_does_not_change_with_rotations(seed):
-    """A rotation of the whole sheet changes no strain, to second order: θᵀ K0 θ = −Σ f·(θ × (θ × x)) for the nodal forces
-    f = K u of its stresses, and its translations are no part of K0."""
+    """A rotation of the whole sheet changes no strain, to second order: θᵀ K0 θ = −Σ f·(θ × (θ ×
+    x)) for the nodal forces f = K u of its stresses, and its translations are no part of K0."""
     random = np.random.default_rng(seed)
     bulge, offset = random.uniform(0, 0.4), random.uniform(-0.05, 0.05)
     mesh, _ = grid(3, 4, lambda a, b: (a, b, bulge * a * b), "tri3")
@@ -198,20 +215,27 @@ def test_geometric_stiffness_of_offset_triangles_does_not_change_with_rotations(
 
 
 def test_a_triangle_whose_offset_surface_is_folded_is_named():
-    with pytest.raises(InputError, match=r"tri3 element .* curved more than its thickness and offset allow; remesh there"):
+    with pytest.raises(
+        InputError,
+        match=r"tri3 element .* curved more than its thickness and offset allow; remesh there",
+    ):
         shell(tube(8, 1.0, "tri3"), 0.01, offset=-1.2)
 
 
 @pytest.mark.parametrize("offset", [0.0, 0.05])
 def test_shells_of_all_types_and_sections_are_on_one_surface(offset):
-    """A tube of quad4 and pairs of tri3 in turn, of two sections: mass, inertia of the tube of quad4 of one section."""
+    """A tube of quad4 and pairs of tri3 in turn, of two sections: mass, inertia of the tube of
+    quad4 of one section."""
     count = 12
     plain = tube(count, 1.0, "quad4")
     cells = plain.blocks["quad4"].connectivity
     split = np.arange(len(cells)) % 3 == 0
     triangles = np.vstack([cells[split][:, [0, 1, 2]], cells[split][:, [0, 2, 3]]])
     kept = int((~split).sum())
-    sets = {"a": np.arange(1, kept // 2 + 1), "b": np.arange(kept // 2 + 1, kept + len(triangles) + 1)}
+    sets = {
+        "a": np.arange(1, kept // 2 + 1),
+        "b": np.arange(kept // 2 + 1, kept + len(triangles) + 1),
+    }
     mixed = pp.Mesh.from_arrays(plain.nodes, {"quad4": cells[~split], "tri3": triangles}, element_sets=sets)
     sections = {name: pp.ShellSection(0.01, offset=offset) for name in sets}
     fe = pp.assemble(mixed, MATERIAL, sections=sections)
@@ -222,7 +246,8 @@ def test_shells_of_all_types_and_sections_are_on_one_surface(offset):
 
 
 def test_a_skin_stays_curved_where_a_stiffener_meets_it():
-    """A tube with a ring of plates across it: the skin has the offset of the tube without; normals of skin and ring are apart."""
+    """A tube with a ring of plates across it: the skin has the offset of the tube without; normals
+    of skin and ring are apart."""
     count, offset = 16, 0.05
     skin = tube(count, 1.0, "quad4")
     height = skin.nodes[:, 2]
@@ -232,7 +257,10 @@ def test_a_skin_stays_curved_where_a_stiffener_meets_it():
     nodes = np.vstack([skin.nodes, skin.nodes[middle] * [0.7, 0.7, 1.0]])
     ring = np.column_stack([middle, np.roll(middle, -1), np.roll(inner, -1), inner])
     cells = np.vstack([skin.blocks["quad4"].connectivity, ring])
-    sets = {"skin": np.arange(1, len(cells) - len(ring) + 1), "ring": np.arange(len(cells) - len(ring) + 1, len(cells) + 1)}
+    sets = {
+        "skin": np.arange(1, len(cells) - len(ring) + 1),
+        "ring": np.arange(len(cells) - len(ring) + 1, len(cells) + 1),
+    }
     mesh = pp.Mesh.from_arrays(nodes, {"quad4": cells}, element_sets=sets)
     sections = {"skin": pp.ShellSection(0.01, offset=offset), "ring": pp.ShellSection(0.01)}
     one = {name: pp.ShellSection(0.01) for name in sets}

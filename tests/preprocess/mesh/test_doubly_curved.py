@@ -1,4 +1,5 @@
-"""Triangles on doubly curved surfaces are found on meshes of any triangles; those of flat and developable ones are not."""
+"""Triangles on doubly curved surfaces are found on meshes of any triangles; those of flat and
+developable ones are not."""
 
 import numpy as np
 import pytest
@@ -23,7 +24,8 @@ DOUBLY = {
 
 
 def sheet(place, n, random, shift):
-    """Delaunay triangles of a grid, its inner nodes moved by up to about a third of its width; positions with six digits."""
+    """Delaunay triangles of a grid, its inner nodes moved by up to about a third of its width;
+    positions with six digits."""
     a, b = (x.ravel() for x in np.meshgrid(*2 * [np.linspace(0, 1, n)]))
     inner = (a > 0) & (a < 1) & (b > 0) & (b < 1)
     a, b = (x + shift / n * inner * random.standard_normal(len(x)).clip(-1.3, 1.3) for x in (a, b))

@@ -1,4 +1,5 @@
-"""Decks in different units are one model; materials in other units than those declared are named, others are not."""
+"""Decks in different units are one model; materials in other units than those declared are named,
+others are not."""
 
 import typing
 import warnings
@@ -73,7 +74,8 @@ def in_metres(tmp_path_factory):
 
 @pytest.mark.parametrize("name", [name for name in MESH_UNITS if name != "m"])
 def test_a_deck_in_any_units_is_the_same_model(in_metres, tmp_path, name):
-    """Stiffness, mass and damping of shells, laminates, bars, springs, bushings, dampers and masses."""
+    """Stiffness, mass and damping of shells, laminates, bars, springs, bushings, dampers and
+    masses."""
     found = assembled(tmp_path, name)
     for key in ("K", "M", "D"):
         expected = getattr(in_metres, key).toarray()
@@ -90,8 +92,8 @@ STEEL = {
 @pytest.mark.parametrize("given", STEEL)
 @pytest.mark.parametrize("declared", [*NEWTONS, *UNIT_SYSTEMS])
 def test_steel_in_other_units_is_named(given, declared):
-    """Also steel of pounds and inches in N, which looks like magnesium; none in its own units; what looks like a foam or rubber
-    is not named."""
+    """Also steel of pounds and inches in N, which looks like magnesium; none in its own units;
+    what looks like a foam or rubber is not named."""
     units = MESH_UNITS[declared]
     found = doubt(*STEEL[given], units)
     if units[1:] == UNIT_SYSTEMS[given][1:]:
@@ -120,7 +122,8 @@ def test_steel_in_other_units_is_named(given, declared):
     ],
 )  # fmt: skip
 def test_known_materials_and_those_of_models_are_not_doubted(E, rho):
-    """From tungsten to foam; then rigid ones, massless ones, ones that carry the mass of others, and unit values."""
+    """From tungsten to foam; then rigid ones, massless ones, ones that carry the mass of others,
+    and unit values."""
     assert doubt(E, rho, SI) is None
 
 
@@ -142,10 +145,25 @@ def test_known_materials_in_their_units_are_not_doubted(name):
 @pytest.mark.parametrize(
     ("unit", "E", "rho", "message"),
     [
-        ("in", "3.+7", "7.33-4", "E = 3e\\+07, rho = 0.000733 with unit='in' are those of steel in in-lbf-s; is the unit right"),
+        (
+            "in",
+            "3.+7",
+            "7.33-4",
+            "E = 3e\\+07, rho = 0.000733 with unit='in' are those of steel in in-lbf-s; is the unit right",
+        ),
         ("mm", "210.", "7.85-6", "are those of steel in mm-kg-ms"),
-        ("mm", "2.1+5", "7.85-6", "are those of steel with densities in kg/mm³: divide them by 1000"),
-        ("in-lbf-s", "3.+7", ".283", "are those of steel with densities in lb/in³: .* PARAM,WTMASS,0.00259"),
+        (
+            "mm",
+            "2.1+5",
+            "7.85-6",
+            "are those of steel with densities in kg/mm³: divide them by 1000",
+        ),
+        (
+            "in-lbf-s",
+            "3.+7",
+            ".283",
+            "are those of steel with densities in lb/in³: .* PARAM,WTMASS,0.00259",
+        ),
     ],
 )
 def test_a_deck_in_other_units_is_a_warning(tmp_path, unit, E, rho, message):
@@ -157,7 +175,8 @@ def test_a_deck_in_other_units_is_a_warning(tmp_path, unit, E, rho, message):
 
 
 def test_pounds_and_inches_with_wtmass(tmp_path):
-    """A bar of 10 × 1 × 1 in of steel: 2.83 lb; densities in lbf s²/in⁴, or in lb/in³ with WTMASS."""
+    """A bar of 10 × 1 × 1 in of steel: 2.83 lb; densities in lbf s²/in⁴, or in lb/in³ with
+    WTMASS."""
     grids = "".join(f"GRID,{k},,{10.0 * k},0.,0.\n" for k in (1, 2))
     for rho, factor in (("7.33-4", ""), (".283", "PARAM,WTMASS,.00259\n")):
         path = tmp_path / "bar.bdf"
@@ -194,7 +213,10 @@ method.modes = 2
 
 
 def test_materials_in_python_are_in_si():
-    with pytest.warns(pp.PreprocessWarning, match="E = 210, rho = 7.85e-06 in Pa, kg/m³ are those of steel in mm-kg-ms"):
+    with pytest.warns(
+        pp.PreprocessWarning,
+        match="E = 210, rho = 7.85e-06 in Pa, kg/m³ are those of steel in mm-kg-ms",
+    ):
         pp.Isotropic(E=210.0, nu=0.3, rho=7.85e-6)
     with pytest.warns(pp.PreprocessWarning, match="not a wave speed .* They are those of steel in mm-t-s"):
         pp.Isotropic(E=2.1e5, nu=0.3, rho=7.85e-9)

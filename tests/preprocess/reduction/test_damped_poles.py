@@ -1,4 +1,5 @@
-"""Damped poles of reduced bodies against all eigenvalues of the finite-element model with its dashpots."""
+"""Damped poles of reduced bodies against all eigenvalues of the finite-element model with its
+dashpots."""
 
 import warnings
 
@@ -16,7 +17,8 @@ ROOT = {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
 
 
 def poles(K, M, D):
-    """Those with Im s ≥ 0 of K + s D + s² M, by magnitude; massless motions, of which D has none, are left out."""
+    """Those with Im s ≥ 0 of K + s D + s² M, by magnitude; massless motions, of which D has none,
+    are left out."""
     theta, U = scipy.linalg.eigh(M, K)
     some = theta > 1e-14 * theta[-1]
     lam, U = 1.0 / theta[some], U[:, some] / np.sqrt(theta[some])
@@ -37,7 +39,8 @@ def full(fe):
 
 
 def part(seed, divisions=(8, 1, 1)):
-    """A bar with two dashpots between random nodes inside, as strong as gives ratios of 1e-3 to overdamped poles."""
+    """A bar with two dashpots between random nodes inside, as strong as gives ratios of 1e-3 to
+    overdamped poles."""
     random = np.random.default_rng(seed)
     mesh = pp.box_mesh((0.6, 0.05, 0.03), divisions, "hex8" if seed % 2 else "hex20")
     inside = np.flatnonzero((mesh.nodes[:, 0] > 0.05) & (mesh.nodes[:, 0] < 0.55))
@@ -55,12 +58,19 @@ def true_errors(body, exact):
 
 @pytest.mark.parametrize("seed", drawn(2, 30))
 def test_damped_poles_are_those_of_the_model(seed):
-    """Bars with strong dashpots inside: the lowest six poles are right to 0.5 % with 12 normal modes, and the estimate is within
-    a factor of two of the error or both are below 1e-4."""
+    """Bars with strong dashpots inside: the lowest six poles are right to 0.5 % with 12 normal
+    modes, and the estimate is within a factor of two of the error or both are below 1e-4."""
     fe = part(seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pp.PreprocessWarning)
-        body = pp.reduce(fe, interfaces=ROOT, reference="root", method=pp.CraigBampton(modes=12), stiffening=False, stress=None)
+        body = pp.reduce(
+            fe,
+            interfaces=ROOT,
+            reference="root",
+            method=pp.CraigBampton(modes=12),
+            stiffening=False,
+            stress=None,
+        )
     exact = full(fe)
     moving = np.abs(exact.imag) > 1e-3 * np.abs(exact)  # eigenvalues of large overdamped problems have few digits
     errors = true_errors(body, exact[moving][:4])
@@ -73,8 +83,8 @@ def test_damped_poles_are_those_of_the_model(seed):
 
 
 def test_a_dashpot_across_a_bracket():
-    """Two plates at a right angle with a dashpot between their middles: without its static shape 12 modes had poles that were
-    off by 7 % at 1000 N s/m."""
+    """Two plates at a right angle with a dashpot between their middles: without its static shape
+    12 modes had poles that were off by 7 % at 1000 N s/m."""
     a, b = np.meshgrid(np.linspace(0, 0.6, 13), np.linspace(0, 0.2, 5), indexing="ij")
     x = np.column_stack([np.minimum(a, 0.3).ravel(), b.ravel(), np.maximum(a - 0.3, 0.0).ravel()])
     rows = np.arange(65).reshape(13, 5)
@@ -83,7 +93,12 @@ def test_a_dashpot_across_a_bracket():
     dashpot = pp.Spring(int(mesh.node_ids[rows[3, 2]]), int(mesh.node_ids[rows[10, 2]]), 0.0, damping=1000.0)
     fe = pp.assemble(mesh, STEEL, sections=pp.ShellSection(0.004), connections={"dashpot": dashpot})
     body = pp.reduce(
-        fe, interfaces={"root": pp.Rigid("x0")}, reference="root", method=pp.CraigBampton(modes=12), stiffening=False, stress=None
+        fe,
+        interfaces={"root": pp.Rigid("x0")},
+        reference="root",
+        method=pp.CraigBampton(modes=12),
+        stiffening=False,
+        stress=None,
     )
     assert body.nf == 13
     exact = full(fe)
@@ -91,7 +106,8 @@ def test_a_dashpot_across_a_bracket():
 
 
 def test_forces_of_dampers_span_their_damping():
-    """D = F (FᵀF)⁻¹ FᵀD, of bushings with dampers in some directions too; of many those of the shapes."""
+    """D = F (FᵀF)⁻¹ FᵀD, of bushings with dampers in some directions too; of many those of the
+    shapes."""
     fe = part(3)
     forces = damper_forces(fe, np.zeros((fe.freedoms.size, 0)))
     assert forces.shape[1] == 2
@@ -101,7 +117,8 @@ def test_forces_of_dampers_span_their_damping():
 
 
 def test_forces_of_many_dampers_are_those_of_the_shapes():
-    """Dashpots at all nodes of a bar: forces of velocities along the shapes, so that the body has no more than twice as many."""
+    """Dashpots at all nodes of a bar: forces of velocities along the shapes, so that the body has
+    no more than twice as many."""
     mesh = pp.box_mesh((0.6, 0.05, 0.03), (40, 2, 1), "hex8")
     links = {f"{a}": pp.Spring(a, b, 0.0, damping=50.0) for a, b in zip(mesh.node_ids[:-1].tolist(), mesh.node_ids[1:].tolist())}
     fe = pp.assemble(mesh, STEEL, connections=links)
@@ -111,5 +128,13 @@ def test_forces_of_many_dampers_are_those_of_the_shapes():
 
 def test_inaccurate_poles_are_a_warning():
     fe = part(4)
-    with pytest.warns(pp.PreprocessWarning, match=r"dampers: the pole at .* Hz, .* is off by about .*; use more modes"):
-        pp.reduce(fe, interfaces={"root": pp.Rigid("x0")}, reference="root", method=pp.CraigBampton(modes=1))
+    with pytest.warns(
+        pp.PreprocessWarning,
+        match=r"dampers: the pole at .* Hz, .* is off by about .*; use more modes",
+    ):
+        pp.reduce(
+            fe,
+            interfaces={"root": pp.Rigid("x0")},
+            reference="root",
+            method=pp.CraigBampton(modes=1),
+        )
