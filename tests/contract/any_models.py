@@ -361,7 +361,9 @@ def _contact(model: fm.Model, name: str, rng: Random, *, rigid: bool) -> tuple[f
     common: dict[str, Any] = {
         "law": None if rigid else fm.HuntCrossley(60.0, exponent=rng.choice([1.0, 1.5]), slip_velocity=0.3, **loss)
     }
-    if rigid:
+    if not rigid:
+        common["preloaded"] = True  # some begin closed, far from equilibrium
+    else:
         common |= {"restitution": float(rng.choice([0.0, 0.5])), "restitution_law": str(rng.choice(["newton", "poisson"]))}
     kind = str(rng.choice(CONTACTS))
     if kind == "joint-limit":
