@@ -255,8 +255,9 @@ def _evaluated(
     """Results (m,) at x and their one-sided derivatives as x and u change; NaN where these are not defined."""
     kernel = LAW_KERNELS[int(law.laws.kernel[law.f])].value
     out: list[Any] = [0.0] * (WIDTH + law.results)
+    no_stage = [0.0] * (int(law.laws.n_states[law.f]) + 1)  # bases and weight of an implicit stage, behind the states
     try:
-        on_duals(kernel)(law.p.tolist(), _duals(u, change), _duals(x, direction), out)
+        on_duals(kernel)(law.p.tolist(), _duals(u, change), [*_duals(x, direction), *no_stage], out)
     except TypeError as error:
         raise InputError(f"forces.{law.name}: no slope of its law is known: {error}; write it with functions of math") from None
     except (ArithmeticError, ValueError):
