@@ -36,7 +36,7 @@ def test_pure_shear_does_the_damage_of_its_principal_stress(slope, seed):
 
 
 def test_an_endurance_limit_just_below_the_worst_plane_is_exceeded():
-    """No plane of the first search has damage at turns of about 5°."""
+    """Few planes of the first search have damage."""
     t = np.linspace(0, 2 * np.pi, 201)
     curve = fm.SNCurve(amplitude=99.5e6, cycles=1e6, slope=5.0)
     stress = np.zeros((len(t), 3, 3))
@@ -44,6 +44,50 @@ def test_an_endurance_limit_just_below_the_worst_plane_is_exceeded():
     for turn in np.radians([0.0, 3.0, 5.0, 7.5]):
         R = Rotation.from_rotvec([0, 0, turn]).as_matrix()
         assert damage(curve, turned(stress, R), [0, 0, 1])[0] == pytest.approx((100 / 99.5) ** 5 / 1e6, rel=2e-4)
+
+
+def shears(turns, sizes, points=41):
+    """Reversed shears, one after the other, on axes turned by angles; histories (nt, 3, 3)."""
+    wave = np.sin(np.linspace(0, 2 * np.pi, points))
+    one = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    axes = Rotation.from_rotvec(np.outer(turns, [0, 0, 1])).as_matrix()
+    return np.vstack([size * wave[:, None, None] * turned(one, R) for size, R in zip(sizes, axes)])
+
+
+def test_the_only_damaging_plane_of_three_shears():
+    """At 0°, 30° and 65°, of which only the last one exceeds the endurance limit: its plane was
+    not among the three largest amplitudes of planes 10° apart, and the damage was zero."""
+    curve = fm.SNCurve(amplitude=100e6, cycles=1e6, slope=5.0)
+    for start in np.radians(np.arange(0.0, 10.0, 1.3)):
+        stress = shears(start + np.radians([0, 30, 65]), [99e6, 99e6, 100.3e6])
+        found = damage(curve, stress, [0, 0, 1])  # of a whole cycle, or of half a one of the residue
+        count = 1.0 if found[0] > 0.75 / 1e6 else 0.5
+        assert found[0] == pytest.approx(count * 1.003**5 / 1e6, rel=2e-4)
+        assert found[1] == pytest.approx(100.3e6, rel=2e-5)
+
+
+@pytest.mark.parametrize("seed", drawn(30, 600))
+def test_loads_near_the_endurance_limit_are_damaging_as_on_planes_half_a_degree_apart(seed):
+    """Three to five directions of load, some of them close: damage and amplitude are not below
+    those of a dense search, which the limit makes zero on almost all planes."""
+    random = np.random.default_rng(seed)
+    count = int(random.integers(3, 6))
+    turns = random.uniform(0, np.pi, count)
+    turns[0] = turns[1] + np.radians(random.uniform(0, 8))
+    curve = fm.SNCurve(
+        amplitude=100e6,
+        cycles=1e6,
+        slope=5.0,
+        ultimate=900e6,
+        mean_stress=random.choice(["none", "goodman"]),
+    )
+    stress = shears(turns, 1e6 * random.uniform(98.5, 100.4, count))
+    stress[:, [0, 1], [0, 1]] += 0.2e6 * random.standard_normal((1, 2))
+    found = damage(curve, stress, [0, 0, 1])
+    plane = in_plane(stress[:, None].reshape(-1, 1, 9)[..., [0, 4, 8, 1, 5, 6]], np.array([[0.0, 0, 1]]))[:, 0]
+    angles = np.radians(np.arange(0, 180, 0.5))
+    dense = max(_worst_cycle(curve, plane @ [1.0, np.cos(2 * a), np.sin(2 * a)]) for a in angles)
+    assert found[0] >= dense[0] * (1 - 1e-3)
 
 
 @pytest.mark.parametrize("seed", drawn(4, 60))
