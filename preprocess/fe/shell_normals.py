@@ -1,8 +1,10 @@
 """Normals of the surface of shells at its nodes.
 
-The elements at a node whose normals differ by less than the angle of a fold, directly or by way of
-others between them, are one surface there: skins keep their curvature where a stiffener meets
-them, and shells of any section and type have common normals. Its normal is the mean by the angles
+The elements at a node that have an edge there in common and whose normals differ by less than the
+angle of a fold, directly or by way of others between them, are one surface there: skins keep their
+curvature where a stiffener meets them, and shells of any section and type have common normals.
+Where both run along the edge in the same direction, one normal is reversed for it: the order of the
+nodes of an element does not matter. The surface's normal is the mean by the angles
 of its elements at the node, which does not depend on how flat sides are divided. Where an element
 is farther from it than half that angle, all elements of this surface have their own normals.
 
@@ -47,16 +49,15 @@ def smooth_normals(shells: Sequence[Facets]) -> list[Array]:
     """Unit normals (ne, nn, 3) of the surface at the nodes of all elements of each type."""
     if not shells:
         return []
-    node = np.concatenate([each.connectivity.ravel() for each in shells])
     own = np.concatenate([each.normals.reshape(-1, 3) for each in shells])
     weight = np.concatenate([_angles(each).ravel() for each in shells])
-    surface = _surfaces(node, own)
+    surface, both = _surfaces(_edges(shells), own), np.vstack([own, -own])
     total = np.zeros((surface.max() + 1, 3))
-    np.add.at(total, surface, weight[:, None] * own)
+    np.add.at(total, surface, np.tile(weight, 2)[:, None] * both)
     mean = (total / np.maximum(np.linalg.norm(total, axis=1), 1e-300)[:, None])[surface]
     least = np.ones(len(total))
-    np.minimum.at(least, surface, np.einsum("kc,kc->k", mean, own))
-    found = np.where((least[surface] > SMOOTH)[:, None], mean, own)
+    np.minimum.at(least, surface, np.einsum("kc,kc->k", mean, both))
+    found = np.where((least[surface] > SMOOTH)[:, None], mean, both)[: len(own)]
     ends = np.cumsum([each.connectivity.size for each in shells])
     return [part.reshape(each.normals.shape) for part, each in zip(np.split(found, ends[:-1]), shells)]
 
@@ -72,17 +73,40 @@ def _angles(facets: Facets) -> Array:
     return found
 
 
-def _surfaces(node: Indices, own: Array) -> Indices:
-    """Number (k,) of the surface that each corner, at a node and with a normal (k, 3), is part
-    of."""
-    order = np.argsort(node, kind="stable")
-    first = np.flatnonzero(np.concatenate([[True], np.diff(node[order]) > 0]))
-    size = np.diff(np.append(first, len(node)))
-    pairs = []
+def _edges(shells: Sequence[Facets]) -> Indices:
+    """Corners on edges: rows (n, 5) of both end nodes in order, the node, the number of the corner
+    in all elements, and 1 for an edge run from the lower to the higher node, else −1."""
+    found, first = [np.zeros((0, 5), np.int64)], 0
+    for each in shells:
+        ring, table = np.array(RINGS[each.kind]), each.connectivity
+        step = 2 if len(ring) > 4 else 1
+        number = first + np.arange(table.size).reshape(table.shape)
+        a, b = table[:, ring[::step]], table[:, np.roll(ring[::step], -1)]
+        way = np.where(a < b, 1, -1)
+        for k in range(step + 1):  # start, middle, end
+            at = np.roll(ring, -k)[::step]
+            rows = np.minimum(a, b), np.maximum(a, b), table[:, at], number[:, at], way
+            found.append(np.stack(rows, axis=-1).reshape(-1, 5))
+        first += table.size
+    return np.concatenate(found)
+
+
+def _surfaces(edges: Indices, own: Array) -> Indices:
+    """Numbers (2 k,) of the surfaces that the corners with normals (k, 3) are part of, and then of
+    the same surfaces with the opposite normals."""
+    group = np.unique(edges[:, :3], axis=0, return_inverse=True)[1].ravel()
+    order = np.argsort(group, kind="stable")
+    size = np.bincount(group)
+    last = np.repeat(np.cumsum(size), size)
+    pairs = [np.zeros((0, 2), np.int64)]
     for step in range(1, int(size.max())):
-        a = np.flatnonzero(np.arange(len(node)) + step < np.repeat(first + size, size))
+        a = np.flatnonzero(np.arange(len(order)) + step < last)
         pairs.append(np.column_stack([order[a], order[a + step]]))
-    both = np.concatenate([np.zeros((0, 2), np.int64), *pairs])
-    near = both[np.einsum("kc,kc->k", own[both[:, 0]], own[both[:, 1]]) > FOLD]
-    graph = sp.coo_matrix((np.ones(len(near)), (near[:, 0], near[:, 1])), shape=(len(node), len(node)))
+    (a, b), count = np.concatenate(pairs).T, len(own)
+    way, (a, b) = -edges[a, 4] * edges[b, 4], (edges[a, 3], edges[b, 3])
+    near = way * np.einsum("kc,kc->k", own[a], own[b]) > FOLD
+    a, b, way = a[near], b[near], way[near]
+    b, opposite = np.where(way > 0, (b, b + count), (b + count, b))
+    rows, columns = np.concatenate([a, a + count]), np.concatenate([b, opposite])
+    graph = sp.coo_matrix((np.ones(len(rows)), (rows, columns)), shape=(2 * count, 2 * count))
     return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)

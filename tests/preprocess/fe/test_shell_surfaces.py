@@ -267,3 +267,37 @@ def test_a_skin_stays_curved_where_a_stiffener_meets_it():
     stiff, plain = (pp.assemble(mesh, MATERIAL, sections=each) for each in (sections, one))
     alone = [shell(skin, 0.01, offset=each) for each in (offset, 0.0)]
     assert stiff.mass - plain.mass == pytest.approx(alone[0].mass - alone[1].mass, rel=1e-9)
+
+
+def reversed_elements(mesh, kind, rows):
+    """The mesh with the node order of some elements reversed."""
+    order = {
+        "tri3": [0, 2, 1],
+        "quad4": [0, 3, 2, 1],
+        "tri6": [0, 2, 1, 5, 4, 3],
+        "quad8": [0, 3, 2, 1, 7, 6, 5, 4],
+    }
+    table = mesh.blocks[kind].connectivity.copy()
+    table[rows] = table[rows][:, order[kind]]
+    return pp.Mesh.from_arrays(mesh.nodes, {kind: table})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", drawn(2, 20))
+def test_the_node_order_of_shells_without_offset_does_not_matter(kind, seed):
+    """Curved and folded sheets with random elements reversed: stiffness and mass are the same; the
+    frequencies of a curved sheet of quad4 changed by 5 %."""
+    random = np.random.default_rng(seed)
+    fold = random.uniform(0, 3.0)
+
+    def place(a, b):
+        over = max(b - 0.5, 0.0)
+        height = 0.3 * np.sin(2.5 * a) + over * np.sin(fold)
+        return a, min(b, 0.5) + over * np.cos(fold), height
+
+    mesh, _ = grid(8, 8, place, kind)
+    count = len(mesh.blocks[kind].ids)
+    other = reversed_elements(mesh, kind, np.flatnonzero(random.uniform(size=count) < 0.4))
+    one, two = shell(mesh, 0.01), shell(other, 0.01)
+    np.testing.assert_allclose(of_mass(one), of_mass(two), atol=1e-9 * one.mass)
+    np.testing.assert_allclose(one.K.toarray(), two.K.toarray(), atol=1e-6 * np.abs(one.K).max())
