@@ -66,7 +66,8 @@ def assemble(
 
     mesh: the mesh.  allow_large: also beyond the free memory.
     material: one for the whole mesh, or materials by element set, which must cover every element exactly once; by default those
-    of the file (Nastran, Abaqus, CalculiX), whose constants are in N, s and the mesh's unit, as are masses and springs.
+    of the file (Nastran, Abaqus, CalculiX), whose constants, masses and springs are in the units that it was read in: a system,
+    or a length with N and s, see `read_mesh`.
     formulation: of elements with several formulations.
     sections: of beams and shells, one for all or by element set, which must cover every one exactly once; by default those of
     the file.
