@@ -21,6 +21,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from preprocess.fe.structure import Array, Indices
+from preprocess.mesh.shell_edges import pairs_within
 
 FOLD = np.cos(np.radians(50.0))  # between the normals of two elements
 SMOOTH = np.cos(np.radians(25.0))  # between the normal of an element and the mean at its node
@@ -95,14 +96,7 @@ def _surfaces(edges: Indices, own: Array) -> Indices:
     """Numbers (2 k,) of the surfaces that the corners with normals (k, 3) are part of, and then of
     the same surfaces with the opposite normals."""
     group = np.unique(edges[:, :3], axis=0, return_inverse=True)[1].ravel()
-    order = np.argsort(group, kind="stable")
-    size = np.bincount(group)
-    last = np.repeat(np.cumsum(size), size)
-    pairs = [np.zeros((0, 2), np.int64)]
-    for step in range(1, int(size.max())):
-        a = np.flatnonzero(np.arange(len(order)) + step < last)
-        pairs.append(np.column_stack([order[a], order[a + step]]))
-    (a, b), count = np.concatenate(pairs).T, len(own)
+    (a, b), count = pairs_within(group).T, len(own)
     way, (a, b) = -edges[a, 4] * edges[b, 4], (edges[a, 3], edges[b, 3])
     near = way * np.einsum("kc,kc->k", own[a], own[b]) > FOLD
     a, b, way = a[near], b[near], way[near]

@@ -19,6 +19,7 @@ from preprocess.mesh import checks
 from preprocess.mesh.declared import Declared
 from preprocess.mesh.faces import all_faces, outer_faces, surface_triangles
 from preprocess.mesh.quality import MeshQuality, mesh_quality
+from preprocess.mesh.shell_edges import nonconforming_edges, overlapping_elements, shell_edges
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -202,6 +203,8 @@ class Mesh:
         pairs = self._unjoined(pairs)
         structural = {name: connectivity[name] for name in self.structural}
         self._reject(checks.short_elements(self.nodes, structural, ids) or checks.folded_elements(self.nodes, structural, ids))
+        if structural:
+            self._check_structural(structural, ids)
         if self.solids:
             self._check_solids(len(pairs))
         if len(pairs):
@@ -231,6 +234,12 @@ class Mesh:
             problems += checks.unconnected_parts(self.nodes, connectivity, faces, n_coincident)
         self._reject(problems)
         for warning in checks.nonconforming_faces(faces, ids):
+            self._warn(warning)
+
+    def _check_structural(self, connectivity: dict[str, Indices], ids: dict[str, Indices]) -> None:
+        edges = shell_edges(self.nodes, connectivity, ids)
+        self._reject(overlapping_elements(edges, connectivity, ids))
+        for warning in nonconforming_edges(self.nodes, self.node_ids, edges):
             self._warn(warning)
 
     def _reject(self, problems: list[str]) -> None:

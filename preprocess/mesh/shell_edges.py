@@ -1,0 +1,173 @@
+"""Checks of the edges of shell elements; each function returns messages for the defects found.
+
+An edge is a pair of corners. Any number of shells may meet at one, as at stiffeners; two of them
+that lie on the same side of it, in one plane, overlap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Tables = Mapping[str, Indices]
+
+SHOWN = 5
+CORNERS = {"tri3": 3, "tri6": 3, "quad4": 4, "quad8": 4}
+SAME_SIDE = 1e-4  # 1 − cos 0.8°, between elements that overlap; less than in any fold that is meant
+ALONG = 1e-3  # 1 − cos 2.6°: between an edge and its parts, whose middle is off the chord where it is curved
+SHORTER = 0.98  # of the length of an edge, at most, of its parts
+
+
+@dataclass(frozen=True, eq=False)
+class ShellEdges:
+    """Edges of all shells, rows of one element after each other.
+
+    ends (n, 2): corners, the lower one first; way (n,): 1 for elements that run from there, else −1
+    middle (n,): the node between them, −1 without; element (n,): number in the file
+    inward (n, 3): unit vectors across the edge, to the centre of the element
+    group (n,): number of the edge, equal for equal ends
+    """
+
+    ends: Indices
+    way: Indices
+    middle: Indices
+    element: Indices
+    inward: Array
+    group: Indices
+
+
+def shell_edges(nodes: Array, connectivity: Tables, ids: Tables) -> ShellEdges:
+    """The edges of the shells in tables by type."""
+    found: list[tuple[NDArray[np.generic], ...]] = []
+    for name, table in connectivity.items():
+        if name not in CORNERS:
+            continue
+        count = CORNERS[name]
+        a, b = table[:, :count], np.roll(table[:, :count], -1, axis=1)
+        middle = table[:, count:] if table.shape[1] > count else np.full(a.shape, -1)
+        along = nodes[b] - nodes[a]
+        along /= np.maximum(np.linalg.norm(along, axis=2), 1e-300)[..., None]
+        inward = nodes[table[:, :count]].mean(axis=1)[:, None] - nodes[a]
+        inward -= np.einsum("eac,eac->ea", inward, along)[..., None] * along
+        inward /= np.maximum(np.linalg.norm(inward, axis=2), 1e-300)[..., None]
+        ends, way = np.sort(np.stack([a, b], axis=-1), axis=-1), np.where(a < b, 1, -1)
+        element = np.repeat(ids[name], count)
+        found.append((ends.reshape(-1, 2), way.ravel(), middle.ravel(), element, inward.reshape(-1, 3)))
+    if not found:
+        ends, way, middle, element = _none(2, 0, 0, 0)
+        return ShellEdges(ends, way, middle, element, np.zeros((0, 3)), way)
+    ends, way, middle, element, inward = (np.concatenate(each) for each in zip(*found))
+    group = np.unique(ends, axis=0, return_inverse=True)[1].ravel()
+    return ShellEdges(ends, way, middle, element, inward, group)
+
+
+def _none(*widths: int) -> list[Indices]:
+    """Empty arrays of rows of so many numbers, of numbers for 0."""
+    return [np.zeros((0, width) if width else 0, np.int64) for width in widths]
+
+
+def pairs_within(group: Indices) -> Indices:
+    """Pairs (m, 2) of rows with equal numbers, each once."""
+    order, size = np.argsort(group, kind="stable"), np.bincount(group)
+    last, pairs = np.repeat(np.cumsum(size), size), _none(2)
+    for step in range(1, int(size.max(initial=0))):
+        a = np.flatnonzero(np.arange(len(order)) + step < last)
+        pairs.append(np.column_stack([order[a], order[a + step]]))
+    return np.concatenate(pairs)
+
+
+def overlapping_elements(edges: ShellEdges, connectivity: Tables, ids: Tables) -> list[str]:
+    """Shells that lie on each other, as duplicates and a quadrilateral on two triangles do, and
+    beams of one type with the same nodes."""
+    a, b = pairs_within(edges.group).T
+    same = np.einsum("kc,kc->k", edges.inward[a], edges.inward[b]) > 1 - SAME_SIDE
+    parts = np.vstack([edges.element[np.stack([a, b])[:, same]].T, _on_corners(connectivity, ids)])
+    found = np.unique(np.sort(parts, axis=1), axis=0)
+    problems = []
+    for kind, rows in (("shells", found), ("beams", _equal_beams(connectivity, ids))):
+        if len(rows):
+            shown = ", ".join(f"{one} and {two}" for one, two in rows[:SHOWN])
+            problems.append(f"{len(rows)} pair(s) of {kind} lie on each other: elements {shown}; remove the duplicates")
+    return problems
+
+
+def _on_corners(connectivity: Tables, ids: Tables) -> Indices:
+    """Numbers (m, 2) of triangles and of quadrilaterals with the same three corners, warped or
+    not."""
+    keys, numbers, four = _none(3, 0, 0)
+    for name, table in connectivity.items():
+        if name in CORNERS:
+            corners, full = table[:, : CORNERS[name]], CORNERS[name] == 4
+            threes = [np.delete(corners, k, axis=1) for k in range(4)] if full else [corners]
+            keys = np.vstack([keys, *threes])
+            numbers = np.concatenate([numbers, np.tile(ids[name], len(threes))])
+            four = np.append(four, np.full(len(threes) * len(table), int(full)))
+    group = np.unique(np.sort(keys, axis=1), axis=0, return_inverse=True)[1].ravel()
+    met = np.isin(group, group[four == 0])
+    pairs = np.flatnonzero(met)[pairs_within(np.unique(group[met], return_inverse=True)[1].ravel())]
+    return numbers[pairs]
+
+
+def _equal_beams(connectivity: Tables, ids: Tables) -> Indices:
+    """Numbers (m, 2) of beams of one type with the same nodes."""
+    found = _none(2)
+    for name in ("line2", "line3"):
+        if name in connectivity:
+            group = np.unique(np.sort(connectivity[name], axis=1), axis=0, return_inverse=True)[1]
+            found.append(ids[name][pairs_within(group.ravel())])
+    return np.concatenate(found)
+
+
+def nonconforming_edges(nodes: Array, node_ids: Indices, edges: ShellEdges) -> list[str]:
+    """Mid-side nodes that a linear neighbour does not use, and nodes inside an edge of another
+    element: displacements are nonconforming there."""
+    warnings = []
+    quadratic = np.unique(edges.group[edges.middle >= 0])
+    unused = np.flatnonzero((edges.middle < 0) & np.isin(edges.group, quadratic))
+    if len(unused):
+        warnings.append(
+            f"{len(np.unique(edges.group[unused]))} mid-side node(s) of shells are not used by linear neighbours, first "
+            f"element {edges.element[unused[0]]}; displacements are nonconforming there: use one element order"
+        )
+    whole, part = _divided(nodes, edges)
+    if len(whole):
+        warnings.append(
+            f"{len(whole)} edge(s) of shells have nodes of other elements inside, first that of element "
+            f"{edges.element[whole[0]]}, node {node_ids[part[0]]}; displacements are nonconforming there: refine "
+            "to both sides alike, or put triangles between"
+        )
+    return warnings
+
+
+def _divided(nodes: Array, edges: ShellEdges) -> tuple[Indices, Indices]:
+    """Rows of edges from both ends of which others run along them, and the ends of those from
+    the first one; the sides of one thin triangle are no such parts."""
+    _, row = np.unique(edges.group, return_index=True)
+    ends = edges.ends[row]
+    start, end = np.concatenate([ends, ends[:, ::-1]]).T  # half-edges, of both directions
+    along = nodes[end] - nodes[start]
+    length = np.linalg.norm(along, axis=1)
+    pairs = pairs_within(np.unique(start, return_inverse=True)[1].ravel())
+    pairs = np.vstack([pairs, pairs[:, ::-1]])
+    a, b = pairs[length[pairs[:, 1]] < SHORTER * length[pairs[:, 0]]].T
+    cosine = np.einsum("kc,kc->k", along[a], along[b]) / np.maximum(length[a] * length[b], 1e-300)
+    a, b = a[cosine > 1 - ALONG], b[cosine > 1 - ALONG]
+    n = len(row)
+    apart = ~_in_one_element(edges, a % n, b % n)
+    a, b = a[apart], b[apart]
+    both = np.flatnonzero((a < n) & np.isin(a + n, a))
+    whole, first = np.unique(a[both], return_index=True)
+    return row[whole], end[b[both[first]]]
+
+
+def _in_one_element(edges: ShellEdges, a: Indices, b: Indices) -> NDArray[np.bool_]:
+    """For pairs of edges: True where one element has both."""
+    pairs = pairs_within(np.unique(edges.element, return_inverse=True)[1].ravel())
+    size = int(edges.group.max(initial=0)) + 1
+    one, two = edges.group[pairs].T
+    return np.isin(a * size + b, np.concatenate([one * size + two, two * size + one]))
