@@ -19,7 +19,7 @@ FOLDERS = ["contract", "algebra"]
 def test_parts_interpreted(folder):
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
     environment |= {"NUMBA_DISABLE_JIT": "1", "OMP_NUM_THREADS": "1"}
-    options = ["-o", "addopts=", "-q", "--tb=short", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    options = ["-o", "addopts=", "-q", "--tb=short", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow"]
     command = [sys.executable, "-m", "pytest", *options, str(HERE / folder)]
     done = subprocess.run(command, cwd=HERE.parent, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]

@@ -27,6 +27,7 @@ COMPILED_ALONE = (
     "test_model_parameters.py",
     "test_one_state.py",
     "test_terms.py",
+    "test_metamorphic.py",
 )
 collect_ignore = [name for name in FILES if name not in BOTH_WAYS + COMPILED_ALONE] if COMPILED else list(COMPILED_ALONE)
 
