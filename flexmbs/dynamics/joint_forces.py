@@ -24,8 +24,9 @@ def joint_force_value(system, work, f, given, z):
     rows = system.forces.joint
     if rows.loaded[f] > 0:
         for a in range(4):
-            work.laws.x[3 + a] = work.loads.joint[f, a]
-    give_states(rows.law, f, z, work.path.stage, work.laws.x, 3)
+            work.laws.x[3 + a] = work.loads.joint[f, a]  # in place of states, which loaded laws do not have
+    else:
+        give_states(rows.law, f, z, work.path.stage, work.laws.x, 3)
     tau, loss = scalar_law(system, work, rows, f, given)
     take_rates(rows.law, f, work.laws.out, 2, work.force_rate)
     return tau, loss

@@ -45,8 +45,9 @@ def test_the_random_models_have_everything() -> None:
     wanted = {f"{kind} {role}" for kind in kinds for role in ("primary", "cut")}
     # the tree keeps joints of few degrees of freedom
     wanted -= {f"{kind} cut" for kind in ("fixed", "prismatic", "revolute", "screw")}
-    # the reference takes forces of a state alone; friction of reactions is in the models of test_differential
-    forces = {kind for kind, force in Force.kinds.items() if not issubclass(force, LoadedFriction | UserFriction)}
+    # the reference takes forces of a state alone; friction of reactions and bristles are in the models of test_differential
+    others = LoadedFriction | UserFriction | fm.LuGreFriction
+    forces = {kind for kind, force in Force.kinds.items() if not issubclass(force, others)}
     wanted |= {f"{kind} body" for kind in Body.kinds} | forces | {"divided body", "full cut", "damping of all pieces"}
     wanted |= {f"{what}: {each}" for what in ("reversed", "driven cut", "redundant") for each in (True, False)}
     assert wanted <= set(seen), sorted(wanted - set(seen))

@@ -131,7 +131,8 @@ def pressed(t, r, A, v, w):
 def test_a_shape_presses_as_a_function_of_the_user(new: ModuleType, formalism: str, coordinates: str, needs: str) -> None:
     """A disc with a law of Hunt and Crossley with the exponent 1, on a flexible body of a tree."""
     law = fm.HuntCrossley(STIFFNESS, exponent=1.0, slip_velocity=SLIP)
-    disc = new.DiscPlane("c", "ground", "second/b", radius=DISC, axis=tuple(AXLE), friction=FRICTION, law=law)
+    given = {"radius": DISC, "friction": FRICTION, "law": law, "preloaded": True}
+    disc = new.DiscPlane("c", "ground", "second/b", axis=tuple(AXLE), **given)
     models = [two_bodies("cylindrical", 3) for _ in range(2)]
     models[0].add(disc)
     models[1].add(fm.UserForce("c", "second/b", pressed))

@@ -171,8 +171,8 @@ def test_a_new_law_of_contacts_is_one_file_too(new: ModuleType, formalism: str, 
     ends = []
     for law in (new.Layer(k=50.0), fm.HuntCrossley(50.0, exponent=1.0), new.Layer(k=50.0, c=3.0)):
         model = two_bodies("cylindrical", 3)
-        model.add(fm.SpherePlane("floor", "ground/post", B, normal="z", radius=9.0, law=law))
-        model.add(fm.JointLimit("stop", "hinge", lower=3.0, law=law))
+        model.add(fm.SpherePlane("floor", "ground/post", B, normal="z", radius=9.0, law=law, preloaded=True))
+        model.add(fm.JointLimit("stop", "hinge", lower=3.0, law=law, preloaded=True))
         solution = fm.simulate(
             model, t_end=0.004, output_step=0.002, formalism=formalism, coordinates=coordinates, integrator=METHODS[needs]
         )  # fmt: skip
