@@ -22,6 +22,7 @@ from flexmbs.system.prescribed import explicit_drives, reasons_for_rows, rheonom
 from flexmbs.system.spanning import spanning_joints
 
 COORDINATES = ("joint", "absolute", "rheonomic")
+FREE = "free"  # every body by itself, for the terms of single bodies; the mass matrix may be singular
 
 
 @dataclass(frozen=True)
@@ -125,8 +126,11 @@ def inverse_motions(motions: tuple[Motion, ...]) -> tuple[Motion, ...]:
 
 
 def topology(model: ModelData, coordinates: str = "joint") -> Topology:
-    """The tree and the cuts of a model. Raises `InputError` for unknown cuts, coordinates and bodies."""
-    if coordinates not in COORDINATES:
+    """The tree and the cuts of a model. Raises `InputError` for unknown cuts, coordinates and bodies.
+
+    coordinates: one of `COORDINATES`, or `FREE`: absolute ones also of bodies without full inertia.
+    """
+    if coordinates not in (*COORDINATES, FREE):
         raise InputError(f"coordinates: no '{coordinates}'; there are {', '.join(COORDINATES)}")
     unknown = [name for name in model.cuts if name not in model.joints]
     if unknown:
@@ -135,18 +139,18 @@ def topology(model: ModelData, coordinates: str = "joint") -> Topology:
         raise InputError(*map(str, missing))
     tree = _walk(model, spanning_joints(model))
     carried = {primary.joint: primary.body for primary in tree if primary.joint is not None}
-    if coordinates != "absolute":
+    if coordinates not in ("absolute", FREE):
         cuts = tuple(name for name in model.joints if name not in carried)
         if coordinates == "joint":
             return Topology(coordinates, tuple(tree), cuts, carried)
         rows = reasons_for_rows(model, set(carried))
         drives = explicit_drives(model, rows)
         return Topology(coordinates, tuple(_rheonomic(primary, drives) for primary in tree), cuts, carried, rows)
-    light = _without_full_inertia(model)
+    light = set() if coordinates == FREE else _without_full_inertia(model)
     absolute = [primary if _keeps_its_joint(model, primary, light) else _free(model.bodies[primary.body]) for primary in tree]
     kept = {primary.joint for primary in absolute}
     cuts = tuple(name for name in model.joints if name not in kept)
-    return Topology(coordinates, tuple(absolute), cuts, {joint: body for joint, body in carried.items() if joint not in kept})
+    return Topology("absolute", tuple(absolute), cuts, {joint: body for joint, body in carried.items() if joint not in kept})
 
 
 def _rheonomic(primary: PrimaryJoint, drives: dict[str, dict[int, str]]) -> PrimaryJoint:

@@ -7,7 +7,7 @@ from test_redundant_stages import pendulum
 
 import flexmbs as fm
 
-MODELS = {"redundant loop": pendulum, **{str(seed): lambda seed=seed: any_model(seed).model for seed in (3, 17, 42, 611, 719)}}
+MODELS = {"redundant loop": pendulum, **{str(seed): lambda seed=seed: any_model(seed).model for seed in (3, 17, 42, 611, 720)}}
 
 
 def count(report: Report, model: fm.Model, pair: Pair) -> None:
