@@ -6,6 +6,7 @@ import pytest
 from formalism_contract import RECIPES, SEEDS, FormalismContract, made
 from samples import JOINTS
 
+import flexmbs as fm
 from flexmbs._jit import COMPILED
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.model.bodies import Body
