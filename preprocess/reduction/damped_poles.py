@@ -90,9 +90,9 @@ def pole_errors(statics: InterfaceStatics, shapes: FloatArray, band: float) -> t
 
 def pole_facts(found: Sequence[PoleErrors]) -> dict[str, str | float]:
     """Errors by name, for the provenance of a body; a warning where one is above `TOLERATED`."""
-    worst = max(found, key=lambda each: float(each.error.max(initial=0.0)))
-    k = int(worst.error.argmax())
-    if worst.error[k] > TOLERATED:
+    worst = max(found, key=lambda each: float(np.nan_to_num(each.error, nan=np.inf).max(initial=0.0)))
+    k = int(np.nan_to_num(worst.error, nan=np.inf).argmax())
+    if not worst.error[k] <= TOLERATED:  # also where it is not a number
         message = (
             f"dampers: the pole at {abs(worst.poles[k]) / (2 * np.pi):.4g} Hz, {worst.support}, is off by about"
             f" {worst.error[k]:.2g}; use more modes"

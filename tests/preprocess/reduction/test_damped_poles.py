@@ -8,7 +8,7 @@ import pytest
 import scipy.linalg
 
 import preprocess as pp
-from preprocess.reduction.damped_poles import damper_forces
+from preprocess.reduction.damped_poles import PoleErrors, damper_forces, pole_facts
 from preprocess.solve.engine import SERIAL
 from tests.draws import drawn
 
@@ -138,3 +138,10 @@ def test_inaccurate_poles_are_a_warning():
             reference="root",
             method=pp.CraigBampton(modes=1),
         )
+
+
+def test_an_error_that_is_not_a_number_is_a_warning():
+    fine = PoleErrors("free", np.array([1j, 2j]), np.array([1e-6, 1e-5]))
+    bad = PoleErrors("held at root", np.array([1j, 2j]), np.array([1e-3, np.nan]))
+    with pytest.warns(pp.PreprocessWarning, match="dampers: the pole at 0.3183 Hz, held at root"):
+        pole_facts([fine, bad])
