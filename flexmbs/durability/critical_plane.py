@@ -66,7 +66,7 @@ def worst_plane(judged: Callable[[FloatArray], Cycle], plane: FloatArray) -> Cyc
     coarse = [at(angle) for angle in angles]
     peaks = _peaks([each[:2] for each in coarse]) | _peaks([each[1::-1] for each in coarse])
     found = [_climbed(at, angles[k], coarse[k]) for k in sorted(peaks)]
-    widest = _widest(plane, angles)
+    widest = _widest(plane, np.asarray(angles, float))
     value, angle = max(*found, _climbed(at, widest, at(widest)))
     return max(value, *(at(angle + turn) for turn in NEAR))
 
