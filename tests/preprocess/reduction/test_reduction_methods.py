@@ -1,5 +1,6 @@
 """Specific properties of the reductions: moments, spans, dependent shapes, automatic numbers of modes, and rejected arguments."""
 
+import dataclasses
 import functools
 
 import numpy as np
@@ -217,7 +218,7 @@ def test_errors_are_kept_in_the_file(bar: FEModel, tmp_path) -> None:
     assert str(facts["accuracy: held at b"]).count(" Hz ") >= 3
     without = reduce(bar, interfaces=ENDS, method=CraigBampton(modes=6), reference="a", estimate=False)
     assert not [key for key in without.provenance if key.startswith("accuracy")]
-    assert without.digest == body.digest
+    assert without.digest == dataclasses.replace(body, residual=None).digest
 
 
 @pytest.mark.parametrize(
