@@ -15,11 +15,10 @@ from flexmbs.system.trajectory import RunInfo, Trajectory
 from flexmbs.time_stepping.run import Run
 
 REACTIONS = (0.02, 0.2)  # of the largest reaction
-ACCELERATIONS = (
-    0.04,
-    0.4,
-)  # of the largest acceleration, which vibrations have a larger part in than in reactions
-WEIGHTLESS = 0.1  # of all masses times the largest acceleration: reactions below it are negligible
+ACCELERATIONS = (0.04, 0.4)  # of the largest acceleration, in which vibrations have a larger part than in reactions
+# of all masses times the largest acceleration, and of their moments of inertia times the largest
+# angular one over the size of the model: reactions below it are negligible
+WEIGHTLESS = 0.1
 STILL = 1e-6  # of the model's size over the square of the time: accelerations of no interest, as residuals of a model at rest
 REMEDY = "use smaller steps, error control or damping of the modes; start in equilibrium, or switch loads on smoothly"
 
@@ -55,7 +54,9 @@ class Scales(NamedTuple):
         most = max(_largest_acceleration(each) for each in states)
         least = STILL * model_size(solution.compiled) / max(float(solution.t[-1] - solution.t[0]), 1e-150) ** 2
         most = max(most, float(np.linalg.norm(solution.model.gravity)), least, np.finfo(float).tiny)
-        weight = WEIGHTLESS * float(solution.compiled.system.bodies.mass.sum()) * most
+        bodies, size = solution.compiled.system.bodies, model_size(solution.compiled)
+        moment = float(bodies.second[:, ::4].sum()) * max(_largest_turning(each) for each in states)
+        weight = WEIGHTLESS * (float(bodies.mass.sum()) * most + moment / size)
         return cls(most, max(*(_largest_reaction(each) for each in states), weight))
 
 
@@ -91,6 +92,11 @@ def _largest_reaction(solution: SolutionData) -> float:
 def _largest_acceleration(solution: SolutionData) -> float:
     frames = [ref for ref in solution.compiled.frames if ref.body in solution.compiled.bodies]
     return max(greatest(solution.frame(ref).acceleration) for ref in frames)
+
+
+def _largest_turning(solution: SolutionData) -> float:
+    """Largest angular acceleration of a body [rad/s²]."""
+    return max(greatest(solution.body(name).angular_acceleration) for name in solution.compiled.bodies)
 
 
 def again(solution: SolutionData, run: Run, method: Integrator, times: np.ndarray, deadline: float) -> SolutionData:

@@ -114,12 +114,13 @@ def test_a_controller_that_slides_along_its_limit() -> None:
     shaft = model.add(fm.Revolute("shaft", model.ground, body, axis="z"))
     swing = fm.Function(lambda t: 0.5 * np.sin(3.0 * t))
     model.add(fm.JointTorque("servo", shaft, fm.LimitedPID(2.0, 300.0, 10.0, lower=-0.5, upper=0.5, reference=swing)))
+    steps = np.array([1e-3, 5e-4, 2e-4])
     ends = [
         fm.simulate(model, t_end=1.0, output_step=0.1, integrator="generalized-alpha", step=step).joint("shaft").position[-1, 0]
-        for step in (1e-3, 5e-4, 2e-4)
+        for step in steps
     ]
     fine = fm.simulate(model, t_end=1.0, output_step=0.1, rtol=1e-9, atol=1e-11).joint("shaft").position[-1, 0]
-    assert np.array(ends) == pytest.approx(fine, abs=2e-4)
+    assert (np.abs(np.array(ends) - fine) < 0.3 * steps).all()  # of first order where the limit begins and ends
 
 
 @pytest.mark.parametrize(("formalism", "coordinates"), FORMS)
