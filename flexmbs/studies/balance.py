@@ -15,6 +15,7 @@ from scipy.linalg import cholesky, orthogonal_procrustes, solve_triangular
 from flexmbs.diagnosis.rank import displaced
 from flexmbs.dynamics.dense import terms
 from flexmbs.errors import SolverError
+from flexmbs.initial.row_sizes import row_sizes
 from flexmbs.results.state import State
 from flexmbs.studies.tangent import Tangents, Values, evaluate, tangents
 from flexmbs.system.records import SPARE
@@ -27,6 +28,7 @@ SLOW = 1e-6  # 1/s: velocities at which dampers are negligible
 PARTS = 4  # of a step, in which states that motions change are integrated
 SETTLINGS, SETTLED = 50, 1e-12  # Newton steps of force states; of their size
 ROUND_OFF = 1e-14  # of lengths in m and of unit vectors
+UNCERTAIN = 1e-8  # largest part of a row of unit length that may be round-off; shorter rows are enlarged less
 NOT_HELD = 1e-6  # (rad/s)²: slower than a period of two hours
 NOISE = 1e-13  # of the largest squared frequency
 ASYMMETRIC = 1e-6  # of the largest stiffness: above the errors of differences
@@ -108,7 +110,10 @@ class Balance:
 
     def _change(self, out: np.ndarray, delta: np.ndarray) -> np.ndarray:
         """Change of (λ, z) that balances ``out`` + K δ along the constraints."""
-        change = np.linalg.lstsq(self.forces, out + self.K @ delta, rcond=RANK)[0]
+        G = self.forces[:, : len(self.state.lam)].T
+        scale = np.ones(self.forces.shape[1])
+        scale[: len(G)] = 1.0 / row_sizes(self.state.compiled, G)
+        change = scale * np.linalg.lstsq(self.forces * scale, out + self.K @ delta, rcond=RANK)[0]
         change[len(self.state.lam) + self.own.places] = self.own.change + self.own.slope @ delta
         if self.own.kept.any():
             change[len(self.state.lam) + self.own.places] += self._carried(delta)
@@ -251,16 +256,22 @@ def own_states(state: State, values: Values, slopes: Tangents) -> OwnStates:
 
 
 def free_directions(M: np.ndarray, G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """N (ns, f) with G N = 0, NᵀMN = 1, and P (ns, nc) with G P = 1 and least mass-weighted columns."""
+    """N (ns, f) with G N = 0, NᵀMN = 1, and P (ns, nc) with G P = 1 and least mass-weighted columns.
+
+    The rank is that of rows divided by their own lengths, as rows of users may have any factors.
+    """
     try:
         L = cholesky(M, lower=True)
     except np.linalg.LinAlgError:
         L = np.eye(len(M))
-    u, size, vt = np.linalg.svd(solve_triangular(L, G.T, lower=True).T)
+    rows = solve_triangular(L, G.T, lower=True).T
+    length, noise = np.linalg.norm(rows, axis=1), ROUND_OFF / np.diag(L).min(initial=1.0)
     # entries of G at round-off of lengths and unit vectors are no directions, however light what they act on
-    rank = int((size > max(RANK * size.max(initial=0.0), ROUND_OFF / np.diag(L).min(initial=1.0))).sum())
+    scale = np.where(length > noise, 1.0 / np.maximum(length, noise / UNCERTAIN), 0.0)
+    u, size, vt = np.linalg.svd(scale[:, None] * rows)
+    rank = int((size > max(RANK * size.max(initial=0.0), noise * scale.max(initial=0.0))).sum())
     N = solve_triangular(L.T, vt[rank:].T)
-    return N, solve_triangular(L.T, (vt[:rank].T / size[:rank]) @ u[:, :rank].T)
+    return N, solve_triangular(L.T, (vt[:rank].T / size[:rank]) @ (u[:, :rank].T * scale))
 
 
 def moved(state: State, delta: np.ndarray, change: np.ndarray | None = None) -> State:

@@ -10,6 +10,7 @@ from flexmbs.audit import report_findings
 from flexmbs.dynamics.dense import terms
 from flexmbs.errors import InputError, SolverError
 from flexmbs.initial import arguments
+from flexmbs.initial.row_sizes import row_sizes
 from flexmbs.model.check_functions import require_functions
 from flexmbs.results.joints import path_coordinates
 from flexmbs.results.linear_range import MOST_PLACES, MOST_TIMES, displacements
@@ -159,13 +160,16 @@ def _efforts(state: State, names: Sequence[str], *, keep_drives: bool) -> tuple[
     rows = np.arange(compiled.n_constraints) if keep_drives else np.setdiff1d(np.arange(compiled.n_constraints), driven)
     S = [joint_directions_of(state, name) for name in names]
     columns = np.vstack([known.G[rows], *S]).T
+    scale = np.ones(columns.shape[1])
+    scale[: len(rows)] = 1.0 / row_sizes(compiled, known.G)[rows]
+    columns = columns * scale
     lam = np.zeros(compiled.n_constraints)
     loaded = depends_on_reactions(compiled.system)
     for turn in range(LOADINGS if loaded else 1):
         needed = evaluate(replace(state, lam=lam)).r + known.G.T @ lam
         x = np.linalg.lstsq(columns, needed, rcond=1e-10)[0] if columns.size else np.zeros(columns.shape[1])
         before, lam = lam, np.zeros(compiled.n_constraints)
-        lam[rows] = x[: len(rows)]
+        lam[rows] = (scale * x)[: len(rows)]
         if np.abs(lam - before).max(initial=0.0) <= SETTLED * (1.0 + turn) * np.abs(lam).max(initial=0.0):
             break
     else:

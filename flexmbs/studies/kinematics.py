@@ -13,6 +13,7 @@ from flexmbs.diagnosis.rank import pivots
 from flexmbs.dynamics.dense import Terms, terms
 from flexmbs.errors import AuditWarning, InputError, SolverError
 from flexmbs.initial.initial_state import consistent_state
+from flexmbs.initial.row_sizes import row_sizes
 from flexmbs.model.check import declaration_report
 from flexmbs.model.general_couplings import nonholonomic_couplings
 from flexmbs.model.relations import nonholonomic
@@ -24,10 +25,13 @@ from flexmbs.studies.stated_rates import require_stated_rates
 from flexmbs.system.check import WARN, Check
 from flexmbs.system.names import velocity_names
 from flexmbs.system.records import SPARE
-from flexmbs.system.sizes import displacement_sizes
+from flexmbs.system.sizes import displacement_sizes, model_size
 
 NEWTON_STEPS = 12
-CLOSED = 1e-11
+CLOSED = 1e-11  # rad or m of the coordinates
+ROUND_OFF = 1e-15  # m: gaps that no step makes smaller
+SHORTEST = 1e-4  # of the size of the model, or 1 rad: shorter rows may be round-off
+FAR = 3.0  # rad or m of the coordinates: Newton's method has left the branch
 SINGULAR = 1e-7  # smallest over largest singular value
 CONTRADICTION = 1e-7  # rad/s, m/s
 REACH = 0.3  # rad or over the size of the model, between two positions
@@ -109,7 +113,7 @@ class _Path:
 
     def require_fully_driven(self, state: State) -> None:
         """Raises `InputError` naming the free coordinates."""
-        G = _known(state)[0].G[:, self.columns]
+        G = self._unit_rows(state, _known(state)[0].G)[0]
         _, size, vt = np.linalg.svd(G)
         rank = int((size > SINGULAR * size.max(initial=1e-300)).sum())
         free = len(self.columns) - rank
@@ -119,6 +123,17 @@ class _Path:
             loose = [names[c] for c, x in zip(self.columns, moving) if x > 1e-6 * moving.max()]
             count = "1 degree of freedom is" if free == 1 else f"{free} degrees of freedom are"
             raise InputError(f"kinematics: {count} not driven, in {', '.join(loose)}; drive {'it' if free == 1 else 'them'}")
+
+    def _unit_rows(self, state: State, G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows of G (nc, ns) over the coordinates, divided by their lengths (nc,), in rad or m per unit of the row.
+
+        Rows that are short beside the size of the model keep it: they may be round-off, or vanish here only.
+        """
+        G, sizes = G[:, self.columns], row_sizes(state.compiled, G)
+        length = np.linalg.norm(G, axis=1)
+        short = SHORTEST * min(1.0, model_size(state.compiled)) * sizes
+        length = np.where(length > short, length, sizes)
+        return G / length[:, None], length
 
     def reach(self, state: State, t: float) -> State:
         """The state at time t on the branch of the given one. Raises `SolverError` at a singular position."""
@@ -144,31 +159,31 @@ class _Path:
         state = replace(state, s=zero, sd=zero)
         for _ in range(NEWTON_STEPS):
             known, beta = _known(state)
-            gap = float(np.abs(known.g).max(initial=0.0))
-            if not np.isfinite(known.g).all() or gap > 10.0 * REACH:
+            G, length = self._unit_rows(state, known.G)
+            if not np.isfinite(known.g).all() or np.abs(known.g / length).max(initial=0.0) > FAR:
                 return None
             state = replace(state, beta=beta)
             delta = zero.copy()
-            size = np.linalg.svd(known.G[:, self.columns], compute_uv=False)
+            size = np.linalg.svd(G, compute_uv=False)
             if len(size) and size[len(self.columns) - 1] < SINGULAR * size[0]:
                 raise SolverError(_singular(state))
-            if gap <= CLOSED:
+            if (np.abs(known.g) <= np.maximum(CLOSED * length, ROUND_OFF)).all():
                 return self._rates(state, known)
-            delta[self.columns] = -np.linalg.lstsq(known.G[:, self.columns], known.g, rcond=1e-10)[0]
+            delta[self.columns] = -np.linalg.lstsq(G, known.g / length, rcond=1e-10)[0]
             state = moved(state, delta)
         return None
 
     def _rates(self, state: State, known: Terms) -> State:
         s, sd = np.zeros(len(state.s)), np.zeros(len(state.s))
-        G = known.G[:, self.columns]
-        s[self.columns] = -np.linalg.lstsq(G, known.gd, rcond=1e-10)[0]
-        left = float(np.abs(G @ s[self.columns] + known.gd).max(initial=0.0))
+        G, length = self._unit_rows(state, known.G)
+        s[self.columns] = -np.linalg.lstsq(G, known.gd / length, rcond=1e-10)[0]
+        left = float(np.abs(G @ s[self.columns] + known.gd / length).max(initial=0.0))
         if left > CONTRADICTION * (1.0 + float(np.abs(s).max(initial=0.0))):
             raise SolverError(
                 f"kinematics: the drives contradict the joints at t = {state.t:g} s, residual {left:.3g} (m/s or rad/s)"
             )
         state = replace(state, s=s)
-        sd[self.columns] = np.linalg.lstsq(G, _known(state)[0].gamma, rcond=1e-10)[0]
+        sd[self.columns] = np.linalg.lstsq(G, _known(state)[0].gamma / length, rcond=1e-10)[0]
         return replace(state, sd=sd)
 
 

@@ -16,6 +16,7 @@ from flexmbs.initial.arguments import instant, require_no_contacts, require_no_f
 from flexmbs.initial.assembly import Assemble
 from flexmbs.initial.dependent_motions import require_independent_motions
 from flexmbs.initial.initial_state import consistent_state
+from flexmbs.initial.row_sizes import row_sizes
 from flexmbs.model.check import declaration_report
 from flexmbs.results.state import HasState, State, given_state, started
 from flexmbs.studies.balance import RANK, Balance, balance, moved
@@ -113,7 +114,9 @@ class _Search:
         self.load_steps = self.iterations = 0
         state = self._motion(state)
         G = dense(state).G
-        self.start = replace(state, lam=state.lam + np.linalg.lstsq(G.T, evaluate(state).r, rcond=RANK)[0])
+        scale = 1.0 / row_sizes(state.compiled, G)
+        change = scale * np.linalg.lstsq(G.T * scale, evaluate(state).r, rcond=RANK)[0]
+        self.start = replace(state, lam=state.lam + change)
 
     def run(self, load_steps: int) -> Equilibrium:
         """The equilibrium by load increments, by relaxation if the start is not stable, or as a zero of the residual."""

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from draws import drawn
 from linkages import CRANK, ROD, G, pendulum, rod_angle, slider_crank, slider_position
 
 import flexmbs as fm
@@ -167,3 +168,61 @@ def test_joint_declared_from_child_to_parent() -> None:
     for k in range(2):
         np.testing.assert_allclose(by_joint.effort["cross"][:, k], by_drives.effort[f"motor{k}"][:, 0], atol=1e-11)
         np.testing.assert_allclose(by_drives.solution.joint("cross").effort[:, k], by_joint.effort["cross"][:, k], atol=1e-11)
+
+
+def bead(factors: tuple[float, float, float], *, led: bool) -> fm.Model:
+    """A bead on a circle of 1 m by three user functions, the last only if it is led along x, each with its factor."""
+    model = fm.Model("bead", gravity=(0.0, 0.0, -G))
+    body = model.add(fm.PointMass("body", mass=2.0))
+    start = (0.6, 0.0, -0.8) if led else (0.0, 0.0, -1.0)
+    model.add(fm.Translation("way", model.ground, body, q0=start))
+    a, b, c = factors
+    model.add(fm.Holonomic("sphere", model.ground, body, lambda t, x, A: a * (x[0] ** 2 + x[1] ** 2 + x[2] ** 2 - 1.0)))
+    model.add(fm.Holonomic("plane", model.ground, body, lambda t, x, A: b * x[1]))
+    if led:
+        model.add(fm.Holonomic("lead", model.ground, body, lambda t, x, A: c * (x[0] - 0.6 - 0.3 * t), rheonomic=True))
+    return model
+
+
+@pytest.mark.parametrize("seed", drawn(2, 40))
+def test_factors_of_user_rows_change_nothing(seed: int) -> None:
+    """Rows within 1e-6 … 1e5 per m: one frequency √(g/r) of linearize and statics, and the motion along the circle."""
+    factors = tuple(10.0 ** np.random.default_rng(seed).uniform(-5.5, 5.0, 3))
+    if seed == 0:
+        factors = (1e5, 1e-5, 20.0)
+    free = bead(factors, led=False)
+    found = fm.statics(free)
+    np.testing.assert_allclose(found.frequencies, [np.sqrt(G)], rtol=1e-6)
+    np.testing.assert_allclose(2.0 * np.pi * fm.linearize(free).modes.frequency, [np.sqrt(G)], rtol=1e-6)
+    assert found.residual < 1e-6
+    path = fm.kinematics(bead(factors, led=True), [0.0, 0.1, 0.2], audit=False)
+    x, z = 0.66, -np.sqrt(1.0 - 0.66**2)
+    np.testing.assert_allclose(path.q[-1], (x, 0.0, z), atol=1e-9)
+    np.testing.assert_allclose(path.s[-1], (0.3, 0.0, -0.3 * x / z), atol=1e-8)
+    np.testing.assert_allclose(path.trajectory.sd[-1], (0.0, 0.0, -(0.09 + (0.3 * x / z) ** 2) / z), atol=1e-7)
+
+
+@pytest.mark.parametrize("length", [1.0, 1e-6])
+def test_four_bar_linkage_of_any_size(length: float) -> None:
+    """Its angles, rates and accelerations are those of a linkage of metres, torques in proportion to m l²."""
+
+    def linkage(length: float, rod: float = -0.16, rocker: float = 1.5) -> fm.Model:
+        model = fm.Model("linkage", gravity=(0.0, 0.0, 0.0))
+        a, b, c = (
+            model.add(fm.RigidBody(name, mass=1.0, inertia=(length**2,) * 3, frames={"pin": (length * size, 0.0, 0.0)}))
+            for name, size in (("crank", 1.0), ("rod", 3.0), ("rocker", 2.5))
+        )
+        crank = model.add(fm.Revolute("A", model.ground, a, axis="z", q0=0.8))
+        model.add(fm.Revolute("B", a["pin"], b, axis="z", q0=rod))
+        base = FixedTranslation((3.0 * length, 0.0, 0.0)), Rotate("z")
+        model.add(fm.Chain("D", model.ground, c, motions=base, q0=(rocker,)))
+        model.add(fm.Revolute("C", b["pin"], c["pin"], axis="z"))
+        model.add(fm.Drive("motor", crank, fm.Ramp(0.8, rate=1.0)))
+        return model
+
+    closed = fm.state(linkage(1.0)).q[1:]
+    path, usual = (fm.kinematics(linkage(size, *closed), [0.0, 0.5, 1.0]) for size in (length, 1.0))
+    for one, other in ((path.q, usual.q), (path.s, usual.s), (path.trajectory.sd, usual.trajectory.sd)):
+        np.testing.assert_allclose(one, other, atol=1e-7)
+    torques = [each.drive("motor").torque for each in (path, usual)]
+    np.testing.assert_allclose(torques[0] / length**2, torques[1], rtol=1e-6, atol=1e-7)
