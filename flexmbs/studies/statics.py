@@ -326,8 +326,8 @@ def quasi_static(
 
     times (nt,): increasing, s.  allow_indifferent: unsupported coordinates keep their positions.  audit: judge the result.
     The solution has the multipliers of rest, s = ṡ = 0; works are sums of mean forces of two equilibria
-    times the displacements between them. Raises `InputError`, and `SolverError` with the solution up to
-    the time of failure.
+    times the displacements between them. Coulomb friction does not act.
+    Raises `InputError`, and `SolverError` with the solution up to the time of failure.
     Source: docs/theory.md, section 51.
 
     Examples
