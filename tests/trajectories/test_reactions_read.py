@@ -190,6 +190,7 @@ def test_reactions_in_world_axes_are_those_of_the_solution(coordinates: str, tur
     joint = found.joint("pin")
     R = np.eye(3) if turned else found.frame("arm/pin").rotation[-1]
     for axes, turn in (("world", np.eye(3)), ("child", R.T)):
-        force, torque = np.split([wrench for t, wrench in given[axes] if t == found.t[-1]][-1], 2)
+        # evaluations without multipliers, as of the audit, give none
+        force, torque = np.split([wrench for t, wrench in given[axes] if t == found.t[-1] and wrench.any()][-1], 2)
         np.testing.assert_allclose(force, turn @ joint.force[-1], atol=1e-6 * np.abs(joint.force).max())
         np.testing.assert_allclose(torque, turn @ joint.torque[-1], atol=1e-6 * np.abs(joint.force).max())
