@@ -409,8 +409,6 @@ def step_at(memory, context, same, h, a, b):
         return status
     # the last iterate was corrected once more after its evaluation
     displace(context, STATE, START)
-    for k in range(state.z.shape[0]):
-        state.z[k] = memory.base[k] + 0.5 * h * state.zd[k]  # with the rates that the forces of the last evaluation had
     copy(memory.a0, memory.a1)
     finish(memory.p, state.sd, start.sd, memory.a1)
     for k in range(3):
