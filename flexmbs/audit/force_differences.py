@@ -70,12 +70,13 @@ def force_differences(
         one, other = mine.joint(name), theirs.joint(name)
         if one.unique:
             force, moment = (np.linalg.norm(a - b, axis=1) for a, b in ((one.force, other.force), (one.torque, other.torque)))
-            reaction, joint = max((reaction, joint), (max(norm(force), norm(moment) / length) / scale, name))
+            reaction, joint = max((reaction, joint), (max(norm(force), norm(moment) / length) / scale, compiled.owner_of(name)))
     acceleration, frame = 0.0, ""
     for ref in compiled.frames:
         if ref.body in compiled.bodies:
             a, b = mine.frame(ref).acceleration, theirs.frame(ref).acceleration
-            acceleration, frame = max((acceleration, frame), (norm(np.linalg.norm(a - b, axis=1)) / most, str(ref)))
+            place = compiled.whole_of(ref.body) + (f"/{ref.frame}" if ref.frame else "")
+            acceleration, frame = max((acceleration, frame), (norm(np.linalg.norm(a - b, axis=1)) / most, place))
     return Differences(reaction, joint, acceleration, frame)
 
 

@@ -116,7 +116,8 @@ def _judged(
     every = np.ones(len(found.frequency))
     all_ = worst(every)
     status = graded(all_.share, REACTIONS)
-    text = f"about {all_.share:.1e} of the largest reaction is missing, at joint {all_.joint}, t = {all_.t:.4g} s"
+    joint = solution.compiled.owner_of(all_.joint)
+    text = f"about {all_.share:.1e} of the largest reaction is missing, at joint {joint}, t = {all_.t:.4g} s"
     text += f", by {len(every)} modes outside the bases, up to {found.frequency.max():.4g} Hz"
     if fine.t[-1] < solution.t[-1]:
         text += f"; the time after {fine.t[-1]:.4g} s was not checked"

@@ -162,7 +162,12 @@ def relative_drift(solution: SolutionData) -> Drift:
     rows = np.where(rows > 0.0, rows, np.inf)
     duration = float(out.t[-1] - out.t[0])
     speed = max(float(np.abs(out.s / sizes).max(initial=0.0)), STILL / duration if duration else 1.0)
-    return Drift(float((g / rows).max(initial=0.0)), float((gd / rows).max(initial=0.0)), speed)
+    # the drift that was stored may have been larger between these outputs
+    stored, largest = out.drift[calm].max(axis=0, initial=0.0), np.array([each.max(initial=0.0) for each in (g, gd)])
+    shares = np.array([float((each / rows).max(initial=0.0)) for each in (g, gd)])
+    least = stored / float(rows[np.isfinite(rows)].max(initial=1e-300))
+    gap, rate = np.where(largest > 0.0, shares * np.maximum(stored / np.maximum(largest, 1e-300), 1.0), least)
+    return Drift(float(gap), float(rate), speed)
 
 
 def _own_sizes(compiled: Compiled, work: Work, count: int) -> np.ndarray:
