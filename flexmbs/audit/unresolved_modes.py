@@ -63,11 +63,11 @@ def unresolved_modes(solution: SolutionData, run: Run) -> list[Check]:
 def _compared(solution: SolutionData, run: Run, times: np.ndarray, pieces: int, deadline: float) -> Check | None:
     """The check by the differences at some times from steps divided into ``pieces``; None where the time does not suffice."""
     fine = dataclasses.replace(run.method, step=run.method.step / pieces)  # type: ignore[type-var,operator]
-    parts = [again(solution, run, method, times, deadline) for method in (run.method, fine)]
-    if min(len(part.t) for part in parts) < len(times):
+    ours, other = (again(solution, run, method, times, deadline) for method in (run.method, fine))
+    if min(len(ours.t), len(other.t)) < len(times):
         return None
     halves = 2.0 * float(solution.t[-1]) / times[-1]
-    apart = force_differences(Scales.of(solution, run), *parts, lambda difference: _lasting(difference, halves))
+    apart = force_differences(Scales.of(solution, run), ours, other, lambda difference: _lasting(difference, halves))
     return apart.check("Unresolved modes", f"with steps of {fine.step:.2g} s up to t = {times[-1]:.3g} s")
 
 

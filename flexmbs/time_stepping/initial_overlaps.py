@@ -64,7 +64,7 @@ def check_loaded_overlaps(
         declared = compiled.model.contacts.get(name) or compiled.model.contacts[name.rpartition(".")[0]]
         text = f"contacts.{name}: overlaps by {overlaps[k]:.4g} (m or rad) at the start, which throws its bodies apart"
         text += f" at {thrown[k]:.3g} m/s or rad/s"
-        if declared.preloaded:
+        if declared.preloaded:  # type: ignore[attr-defined]
             notes.append(f"{text}, as declared by preloaded")
         else:
             refused.append(f"{text}; move its bodies by q0, start from statics, or set preloaded=True")

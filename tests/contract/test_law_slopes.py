@@ -152,7 +152,9 @@ def test_all_kinds_are_compared() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_tangents_are_those_of_small_steps(kind: str) -> None:
+def test_tangents_are_those_of_small_steps(kind: str, request: pytest.FixtureRequest) -> None:
+    if kind == "forces lugre-friction":  # this state is at rest, where |η| of the bristles has a corner
+        request.applymarker(pytest.mark.xfail(reason="no slopes at rest", strict=True))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fm.AssemblyWarning)
         state = fm.state(without_contacts(kind))
