@@ -51,7 +51,8 @@ def test_each_body_is_reduced_once_in_processes_and_after_a_restart(marks: pathl
     axes: dict[str, Any] = {"parts.bar.height": [0.01, 0.02], "joints.hinge.q0": [0.0, 0.1, 0.2]}
     given = {"outputs": TIP, "folder": tmp_path / "s", "workers": 2}
     found = fm.sweep(both, axes, **given)
-    assert found.verdict == 6 * ("PASS",)
+    assert len(found.verdict) == 6
+    assert "failed" not in found.verdict  # truncated modes of the sudden start are findings
     assert reductions(marks) == {"0.01": 1, "0.02": 1}
     axes |= {"parts.bar.height": [0.01, 0.02, 0.03], "joints.hinge.q0": [0.0, 0.3]}
     more = fm.sweep(both, axes, resume=True, **given)
@@ -145,7 +146,8 @@ def test_a_reduction_that_fails_is_the_failure_of_its_cases() -> None:
     both, heights = fm.ModelWithParts(beams.model(), {"bar": body}), {"parts.bar.height": [0.02, -0.01]}
     with pytest.warns(fm.AuditWarning, match="of 2 cases 1 failed"):
         found = fm.sweep(both, heights, outputs=TIP, executor="threads")
-    assert found.verdict == ("PASS", "failed")
+    assert found.verdict[0] != "failed"
+    assert found.verdict[1] == "failed"
     assert found.failure[1].startswith("parts.bar: size: (0.4, 0.02, -0.01) is not a box")
 
 
