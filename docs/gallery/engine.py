@@ -43,18 +43,23 @@ engine.add(fm.Chain("front bearing", engine.ground["front bearing"], shaft["fron
 engine.add(fm.Revolute("crank pin", shaft["pin"], conrod["big end"], axis="x"))
 engine.add(fm.Prismatic("cylinder", engine.ground, piston, axis="z", q0=throw + rod))
 engine.add(fm.Spherical("gudgeon pin", conrod["small end"], piston))
-turn = 2 * np.pi * 3000 / 60
-engine.add(fm.Drive("flywheel", "rear bearing", fm.Ramp(0.0, rate=turn)))
-angle = np.linspace(0.0, 4 * np.pi, 145)  # the pressure over two turns: burning after the top, expansion, then compression
+turn, run_up = 2 * np.pi * 3000 / 60, 0.04  # rad/s, s: one turn from rest, so that no shock excites high modes
+time = np.linspace(0.0, run_up, 41)
+rise = turn * run_up * ((time / run_up) ** 3 - (time / run_up) ** 4 / 2)
+uniform = np.linspace(0.0, 0.04, 41)[1:]
+crank = fm.Table(np.append(time, run_up + uniform), np.append(rise, rise[-1] + turn * uniform), interpolation="spline")
+engine.add(fm.Drive("flywheel", "rear bearing", crank))
+angle = np.linspace(0.0, 4 * np.pi, 145)  # the cycle: intake, compression, burning after the top and expansion, exhaust
 volume = 1 / 9 + (1 - np.cos(angle)) / 2
-pressure = np.where(angle < np.pi, 60e5 * np.exp(-((angle - 0.35) ** 2) / 0.18) + 5e5 * (1 / 9 / volume) ** 1.3, 0.0)
-pressure += np.where(angle > 3 * np.pi, 1e5 * (10 / 9 / volume) ** 1.3 - 1e5, 0.0)
+compression = np.clip(1e5 * (10 / 9 / volume) ** 1.3 - 1e5, 0.0, None)
+burning = 60e5 * np.exp(-((angle - 2 * np.pi - 0.35) ** 2) / 0.18) + 5e5 * (1 / 9 / volume) ** 1.3
+pressure = np.select([angle < np.pi, angle < 2 * np.pi, angle < 3 * np.pi], [0.0, compression, burning], 0.0)
 gas_force = -pressure * np.pi / 4 * bore**2
-engine.add(fm.FrameForce("gas", piston, force=(0, 0, fm.Table(angle / turn, gas_force))))
-solution = fm.simulate(engine, t_end=0.04, output_step=1e-4)
+engine.add(fm.FrameForce("gas", piston, force=(0, 0, fm.Table(run_up + angle / turn, gas_force))))
+solution = fm.simulate(engine, t_end=0.08, output_step=1e-4)
 
 # %%
 spot = solution.body("crankshaft").stress.hot_spots()[0]
 print(f"gas force up to {-gas_force.min() / 1e3:.1f} kN")
 print(f"torque of the flywheel {solution.drive('flywheel').torque.min():.0f} … {solution.drive('flywheel').torque.max():.0f} N m")
-print(f"largest stress {spot.von_mises / 1e6:.0f} MPa at {np.degrees(turn * spot.time):.0f}° after the top")
+print(f"largest stress {spot.von_mises / 1e6:.0f} MPa at {np.degrees(turn * (spot.time - run_up)) - 360:.0f}° after the top")

@@ -36,7 +36,7 @@ copier.add(fm.Universal("D", second["middle"], fourth["start"], axes=("y", "z"),
 copier.add(fm.Spherical("P", short["tracer"], fourth["end"]))
 for name, law in (("pivot", swing), ("elbow", bend)):
     copier.add(fm.Drive(f"hand at {name}", name, fm.Table(times, law, interpolation="spline")))
-solution = fm.simulate(copier, t_end=1.0, step=1e-3, output_step=2.5e-3)
+solution = fm.simulate(copier, t_end=1.0, output_step=2.5e-3)
 
 # %%
 tracer, pen = solution.frame("short/tracer").position, solution.frame("second/pen").position

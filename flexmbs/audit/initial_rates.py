@@ -12,7 +12,8 @@ from flexmbs.system.check import WARN, Check
 from flexmbs.system.compile import Compiled
 from flexmbs.time_stepping.run import Run
 
-NEGLIGIBLE = 1e-6  # of the largest velocity at the start, at least of 1 rad/s or m/s
+ROUND_OFF = 1e-6  # of the largest velocity at the start, at least of 1 rad/s or m/s
+NEGLIGIBLE = 1e-4  # of the joint's largest velocity in the run: ends of splines have slopes of about 1e-5
 FREE = 1e-6  # part of a velocity that motions with all drives at rest have
 REMEDY = "declare v0 of these joints, or start the drives at rest"
 
@@ -25,8 +26,8 @@ def initial_rates(solution: SolutionData, run: Run) -> list[Check]:
     if not drives or run.begun is None:
         return []
     moved = [each for each in run.begun.moved if _undeclared(solution, each)]
-    least = NEGLIGIBLE * max(1.0, float(np.abs(run.begun.s).max(initial=0.0)))
-    moved = [each for each in moved if each.velocity > least]
+    least = ROUND_OFF * max(1.0, float(np.abs(run.begun.s).max(initial=0.0)))
+    moved = [each for each in moved if each.velocity > max(least, NEGLIGIBLE * _fastest(solution, each.joint))]
     found = [each for each in moved if _is_free(solution.compiled, run, each.joint)]
     if not found:
         return []
@@ -39,6 +40,11 @@ def _undeclared(solution: SolutionData, moved: Moved) -> bool:
     """True for the velocities of a joint that has no v0."""
     joint = solution.model.joints.get(moved.joint)
     return joint is not None and joint.v0 is None
+
+
+def _fastest(solution: SolutionData, name: str) -> float:
+    """Largest velocity of a joint at the outputs."""
+    return float(np.abs(solution.joint(name).velocity).max(initial=0.0))
 
 
 def _unit(solution: SolutionData, name: str) -> str:

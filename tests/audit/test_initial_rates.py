@@ -1,5 +1,6 @@
 """Velocities that a drive with an initial rate gives to joints whose v0 nobody declared are reported with value and remedy."""
 
+import numpy as np
 import pytest
 
 import flexmbs as fm
@@ -46,3 +47,15 @@ def test_velocities_that_the_constraints_determine_are_no_response() -> None:
     model.add(fm.Revolute("wrist", rod["end"], slider, q0=0.16))
     model.add(fm.Drive("motor", "main", fm.Ramp(0.5, rate=2.0)))
     assert told(model, "joint") == []
+
+
+def test_slopes_at_the_ends_of_splines_are_no_jumps() -> None:
+    """A run-up as a table: the initial rate of its spline is 3e-5 of the final one; a rate of 1 % is reported."""
+    time = np.linspace(0.0, 0.02, 41)
+
+    def run_up(rate: float) -> fm.Table:
+        return fm.Table(time, rate * time + time**3 / 6e-4 - time**4 / 2.4e-5, interpolation="spline")
+
+    assert 0.0 < abs(run_up(0.0).state(0.0)[1]) < 1e-4
+    assert told(cart(run_up(0.0)), "joint") == []
+    assert len(told(cart(run_up(0.01)), "joint")) == 1
