@@ -1,7 +1,7 @@
 """Stiffness and mass of a meshed part."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,12 +31,15 @@ from preprocess.fe.material import Material, elasticity_tensor
 from preprocess.fe.model import FEModel
 from preprocess.fe.pattern import node_pattern, three_to_a_node
 from preprocess.fe.pinned_nodes import rotations_of_pinned_nodes
+from preprocess.fe.shell_sections import SYMMETRIC
+from preprocess.fe.shells import Shells
 from preprocess.fe.structure import Structure, mass_of, stiffness_of
 from preprocess.fe.structures import Sections, structures, turning_nodes
 from preprocess.inputs.arguments import checked_arguments, flag, instance
 from preprocess.inputs.warning import PreprocessWarning
-from preprocess.mesh.checks import doubly_curved
+from preprocess.mesh.checks import SHOWN, doubly_curved
 from preprocess.mesh.mesh import Mesh
+from preprocess.mesh.shell_edges import opposite_neighbours, shell_edges
 from preprocess.solve.memory import check_memory, memory_kept
 from preprocess.solve.threads import Threads
 
@@ -148,7 +151,9 @@ def layout_of(
     nodes = Nodes(mesh.nodes, mesh.node_ids, mesh.node_sets, Freedoms(len(mesh.nodes), turning), mesh.faces)
     joints = connected(nodes, connections)
     R = joints.nodes.freedoms.rigid_motion(joints.nodes.positions - mesh.nodes.mean(axis=0))
-    pinned = rotations_of_pinned_nodes(mesh, structures(mesh, material, sections, joints.nodes.freedoms), joints)
+    parts = structures(mesh, material, sections, joints.nodes.freedoms)
+    _warn_of_opposite_normals(mesh, parts)
+    pinned = rotations_of_pinned_nodes(mesh, parts, joints)
     return Layout(material, sections, formulation, joints, constraints_of([*joints.rows, *pinned], R, held=held), lumped, held)
 
 
@@ -254,6 +259,37 @@ def _warn_of_stiff_elements(mesh: Mesh) -> None:
     if curved > CURVED * sum(len(block.ids) for block in mesh.structural.values()):
         message = f"{mesh.source}: {curved} tri3 shells are on a doubly curved surface, where thin ones are stiff; use quad4"
         warnings.warn(message, PreprocessWarning, stacklevel=5)
+
+
+def _warn_of_opposite_normals(mesh: Mesh, parts: Sequence[Structure]) -> None:
+    """Warn of neighbouring shells with opposite normals that are not symmetric about the nodes:
+    their offset or stack of plies changes sides there."""
+    shells = [each for each in parts if isinstance(each, Shells)]
+    if all(each.section.is_reversible(each.material) for each in shells):
+        return
+    of = {int(number): each for each in shells for number in each.ids}
+    tables = {name: block.connectivity for name, block in mesh.structural.items()}
+    ids = {name: block.ids for name, block in mesh.structural.items()}
+    edges = shell_edges(mesh.nodes, tables, ids)
+    pairs = [(a, b) for a, b in opposite_neighbours(edges).tolist() if _change_sides(of[a], of[b])]
+    if pairs:
+        shown = ", ".join(f"{a} and {b}" for a, b in pairs[:SHOWN])
+        message = (
+            f"{mesh.source}: {len(pairs)} pair(s) of neighbouring shells have opposite normals, so"
+            f" that their offset or plies change sides: elements {shown}; reverse the node order of"
+            " one, or its offset and plies"
+        )
+        warnings.warn(message, PreprocessWarning, stacklevel=5)
+
+
+def _change_sides(one: Shells, two: Shells) -> bool:
+    """Whether shells with opposite normals lie on opposite sides of their nodes, or have one
+    section that is not symmetric."""
+    same = one.section is two.section and one.material is two.material
+    if same:
+        return not one.section.is_reversible(one.material)
+    heights = [each.section.height(each.material) / each.section.thickness for each in (one, two)]
+    return min(map(abs, heights)) > SYMMETRIC and heights[0] * heights[1] > 0
 
 
 def _counted(mesh: Mesh) -> str:

@@ -21,10 +21,9 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from preprocess.fe.structure import Array, Indices
-from preprocess.mesh.shell_edges import pairs_within
+from preprocess.mesh.checks import SMOOTH
+from preprocess.mesh.shell_edges import FOLD, pairs_within
 
-FOLD = np.cos(np.radians(50.0))  # between the normals of two elements
-SMOOTH = np.cos(np.radians(25.0))  # between the normal of an element and the mean at its node
 RINGS = {
     "tri3": [0, 1, 2],
     "quad4": [0, 1, 2, 3],

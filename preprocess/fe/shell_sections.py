@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -31,6 +31,7 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 SHEAR = 5 / 6
+SYMMETRIC = 1e-6  # of thickness or moduli: rounding of files; what is less about the nodes is none
 GAUSS = (-1.0 / np.sqrt(3.0), 1.0 / np.sqrt(3.0))
 SHEAR_POINTS, SHEAR_WEIGHTS = np.polynomial.legendre.leggauss(3)
 STRAINED = [0, 1, 3, 5, 4]  # strains 11, 22, 12, 13, 23 in the order xx yy zz xy yz zx
@@ -60,6 +61,7 @@ def with_free_thickness(C: Array, shear: float) -> Array:
 class SurfaceSection(Section):
     """What shells need of their section; offset: of the middle from the nodes, along the normal; added_mass: on the middle."""
 
+    thickness: float
     offset: float
     added_mass: float
     turn: float = 0.0
@@ -82,6 +84,14 @@ class SurfaceSection(Section):
     def ply_data(self, material: Material) -> PlyData | None:
         """The plies, None where it has none; material: that of the elements."""
         return None
+
+    def height(self, material: Material) -> float:
+        """Of the centre of the membrane stiffness above the nodes, along the normal [m]."""
+        return float(self.offset)
+
+    def is_reversible(self, material: Material) -> bool:
+        """Whether it stays the same if its normal is reversed about the first axis."""
+        return bool(abs(float(self.offset)) <= SYMMETRIC * self.thickness)
 
     def _check_offset(self) -> None:
         if not np.isfinite(number(self.offset, "section: offset")):
@@ -234,6 +244,23 @@ class LaminateSection(SurfaceSection):
             np.array([with_free_thickness(C, 1.0)[:3, :3] for _, _, C in plies]),
             np.array([_strengths(own) for _, own, _ in plies]),
         )
+
+    def height(self, material: Material) -> float:
+        A, B, _ = self.stiffnesses(material)
+        return float(self.offset + B[:2, :2].sum() / A[:2, :2].sum())
+
+    def is_reversible(self, material: Material) -> bool:
+        plies = [(t, angle + self.turn) for t, angle in np.asarray(self.plies, dtype=float)]
+        layers = replace(self, plies=plies, turn=0.0).layers(material)
+        other = np.array([1.0, 1.0, -1.0, 1.0, -1.0])  # signs of strains 11, 22, 12, 13, 23
+        for one, two in zip(layers, reversed(layers)):
+            assert one.moduli is not None
+            assert two.moduli is not None
+            apart = np.abs(one.moduli - np.outer(other, other) * two.moduli).max()
+            shift = abs(one.zeta + two.zeta) + abs(one.rho / two.rho - 1.0)
+            if apart > SYMMETRIC * np.abs(one.moduli).max() or shift > SYMMETRIC:
+                return False
+        return super().is_reversible(material)
 
     def stiffnesses(self, material: Material) -> tuple[Array, Array, Array]:
         """A, B and D (3, 3) of membrane strains and curvatures 11, 22, 12 about the middle, in laminate axes.

@@ -32,7 +32,7 @@ from flexmbs.flexible_body.free_body import skew
 from preprocess.fe.drilling_triangle import drilling_strains
 from preprocess.fe.freedoms import Freedoms
 from preprocess.fe.nodal_stress import elasticity
-from preprocess.fe.shell_normals import SMOOTH, smooth_normals
+from preprocess.fe.shell_normals import smooth_normals
 from preprocess.fe.shell_schemes import SCHEMES, Scheme, Strains
 from preprocess.fe.shell_second_order import second_order_work
 from preprocess.fe.shell_sections import STRAINED, Layer, SurfaceSection, with_free_thickness
@@ -44,6 +44,7 @@ from preprocess.fe.structure import (
     Structure,
     rotated_stress,
 )
+from preprocess.mesh.checks import SMOOTH
 
 DRILLING = 0.01  # γ
 FLAT = np.cos(np.radians(0.1))  # between the normal of a triangle, which is flat, and one that is given

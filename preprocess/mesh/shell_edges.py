@@ -12,12 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from preprocess.mesh.checks import CORNERS, SHOWN
+
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Tables = Mapping[str, Indices]
 
-SHOWN = 5
-CORNERS = {"tri3": 3, "tri6": 3, "quad4": 4, "quad8": 4}
+FOLD = np.cos(np.radians(50.0))  # between the normals of two elements; beyond, there is a fold
 SAME_SIDE = 1e-4  # 1 − cos 0.8°, between elements that overlap; less than in any fold that is meant
 ALONG = 1e-3  # 1 − cos 2.6°: between an edge and its parts, whose middle is off the chord where it is curved
 SHORTER = 0.98  # of the length of an edge, at most, of its parts
@@ -79,6 +80,16 @@ def pairs_within(group: Indices) -> Indices:
         a = np.flatnonzero(np.arange(len(order)) + step < last)
         pairs.append(np.column_stack([order[a], order[a + step]]))
     return np.concatenate(pairs)
+
+
+def opposite_neighbours(edges: ShellEdges) -> Indices:
+    """Pairs (m, 2) of element numbers, neighbours with opposite normals: both run along their edge
+    in one direction. Where several meet, as at stiffeners, those that continue each other."""
+    a, b = pairs_within(edges.group).T
+    alone = np.bincount(edges.group)[edges.group[a]] == 2
+    smooth = np.einsum("kc,kc->k", edges.inward[a], edges.inward[b]) < -FOLD
+    found = (edges.way[a] == edges.way[b]) & (alone | smooth)
+    return np.column_stack([edges.element[a], edges.element[b]])[found]
 
 
 def overlapping_elements(edges: ShellEdges, connectivity: Tables, ids: Tables) -> list[str]:
