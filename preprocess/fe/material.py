@@ -249,7 +249,7 @@ def _nested(array: Array) -> Any:
 
 
 def _warn_of_data(E: float, rho: float) -> None:
-    """Warn of a modulus and a density that no solid has, or a common metal in other units."""
+    """Warn of a modulus and a density that no solid has, or a common material in other units."""
     speed, doubtful = np.sqrt(E / rho), doubt(E, rho, SI)
     if not WAVE_SPEEDS[0] <= speed <= WAVE_SPEEDS[1]:
         _warn(

@@ -2,13 +2,15 @@
 
 The ratio E/ρ alone does not: it is the same in lbf and N, and in mm-kg-ms and SI. Data that fit a
 known material in the declared units are right; others are doubtful only where they are those of a
-common metal in other units, since models have soft, light and rigid materials on purpose.
+common one in other units, since models have soft, light and rigid materials on purpose.
 
-Source: Ashby, Materials Selection in Mechanical Design (2011), figure 4.3 and appendix A.
+Source: Ashby, Materials Selection in Mechanical Design (2011), figure 4.3 and tables A.3 (density)
+and A.5 (Young's modulus), wood along its grain, composites from quasi-isotropic to unidirectional.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -44,7 +46,18 @@ METALS = (
     Known("copper alloy", (9e10, 1.5e11), (8200.0, 9000.0)),
     Known("nickel alloy", (1.5e11, 2.4e11), (7800.0, 9200.0)),
 )
-OTHERS = (
+NONMETALS = (
+    Known("polymer", (3e8, 1.2e10), (880.0, 2200.0)),
+    Known("fibre composite", (1.5e10, 2.5e11), (1300.0, 2100.0)),
+    Known("wood", (5e9, 2e10), (350.0, 900.0)),
+    Known("concrete or stone", (1.4e10, 7e10), (1600.0, 3000.0)),
+    Known("glass", (6e10, 1.1e11), (2150.0, 2800.0)),
+    Known("ceramic", (1.4e11, 4.8e11), (2300.0, 6150.0)),
+    Known("tungsten carbide", (5e11, 7.2e11), (13500.0, 15900.0)),
+    Known("rubber", (7e5, 5e7), (900.0, 1800.0)),
+)
+COMMON = (*METALS, *NONMETALS)
+OTHERS = (  # that models may have, in wider ranges
     Known("zinc alloy", (6e10, 1.1e11), (5000.0, 7200.0)),
     Known("lead or tin", (1e10, 5e10), (7000.0, 11500.0)),
     Known("noble or refractory metal", (5e10, 5.7e11), (8500.0, 22700.0)),
@@ -55,11 +68,11 @@ OTHERS = (
     Known("polymer", (1e7, 2.5e10), (800.0, 2400.0)),
     Known("rubber or tissue", (1e2, 5e8), (700.0, 2300.0)),
     Known("foam or honeycomb", (1e3, 3e9), (20.0, 1000.0)),
-    Known("light foam", (1e3, 4e7), (1.0, 20.0)),
+    Known("light foam", (1e3, 5e6), (1.0, 20.0)),
 )
 
 
-def known_material(E: float, rho: float, among: Iterable[Known] = (*METALS, *OTHERS)) -> str | None:
+def known_material(E: float, rho: float, among: Iterable[Known] = (*COMMON, *OTHERS)) -> str | None:
     """Name of a known material with this modulus [Pa] and density [kg/m³]; None if there is
     none."""
     fitting = (each.name for each in among if each.E[0] <= E <= each.E[1] and each.rho[0] <= rho <= each.rho[1])
@@ -68,22 +81,25 @@ def known_material(E: float, rho: float, among: Iterable[Known] = (*METALS, *OTH
 
 def doubt(E: float, rho: float, units: Units) -> str | None:
     """Doubt about a modulus and a density in ``units``: "are those of steel in mm-t-s", for those of
-    a common metal in other units, or that no material has them; None without doubt.
+    a common material in other units, or that no material has them; None without doubt.
 
     Decks in inches and newtons are not made: there data in lbf have precedence, in which steel
-    looks like magnesium in N.
+    looks like magnesium in N. Parts without mass have densities of about 1 kg/m³ in SI, as
+    materials in cm-g-s do, of which only metals are told from them there.
     """
     fits = known_material(E * units.pressure, rho * units.density)
     others = [] if fits else [each for each in UNIT_SYSTEMS.values() if each[1:] != units[1:]]
-    for other in [UNIT_SYSTEMS["in-lbf-s"]] * (units == NEWTONS["in"]) + others:
-        metal = known_material(E * other.pressure, rho * other.density, METALS)
-        if metal:
-            return f"are those of {metal} in {other.name}"
+    others = [UNIT_SYSTEMS["in-lbf-s"]] * (units == NEWTONS["in"]) + others
+    for among, other in itertools.product((METALS, NONMETALS), others):
+        light = units[1:] == SI[1:] and other.name == "cm-g-s"
+        name = known_material(E * other.pressure, rho * other.density, among)
+        if name and not (light and among is NONMETALS):
+            return f"are those of {name} in {other.name}"
     if fits:
         return None
     for density, factor, remedy in DENSITIES:
-        metal = known_material(E * units.pressure, rho * factor, METALS)
-        if metal and units[1:] != SI[1:]:
-            return f"are those of {metal} with densities in {density}: {remedy}"
+        name = known_material(E * units.pressure, rho * factor, COMMON)
+        if name and units[1:] != SI[1:]:
+            return f"are those of {name} with densities in {density}: {remedy}"
     size = rho * units.density
     return f"fit no known material: the density is {size:.3g} kg/m³" if size > DENSEST else None

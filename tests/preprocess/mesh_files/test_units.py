@@ -1,6 +1,7 @@
 """Decks in different units are one model; materials in other units than those declared are named,
 others are not."""
 
+import itertools
 import typing
 import warnings
 
@@ -9,7 +10,7 @@ import pytest
 
 import preprocess as pp
 from flexmbs.errors import InputError
-from preprocess.inputs.known_materials import doubt, known_material
+from preprocess.inputs.known_materials import COMMON, OTHERS, doubt, known_material
 from preprocess.inputs.units import MESH_UNITS, NEWTONS, SI, UNIT_SYSTEMS
 from preprocess.part_file.part import Unit
 
@@ -222,6 +223,84 @@ def test_materials_in_python_are_in_si():
         pp.Isotropic(E=2.1e5, nu=0.3, rho=7.85e-9)
     with pytest.warns(pp.PreprocessWarning, match="fit no known material: the density is 7.85e\\+06 kg/m³"):
         pp.Isotropic(E=2.1e11, nu=0.3, rho=7.85e6)
+
+
+NAMED = ("SI", "mm-t-s", "mm-kg-ms", "in-lbf-s", "ft-slug-s")
+
+
+def drawn_material(random, known):
+    """E and ρ, log-uniform in its ranges."""
+    return (float(np.exp(random.uniform(*np.log(span)))) for span in (known.E, known.rho))
+
+
+@pytest.mark.parametrize("known", [*COMMON, *OTHERS], ids=lambda known: known.name)
+def test_random_materials_are_not_doubted_in_their_units(known):
+    random = np.random.default_rng(1)
+    for name in (*NAMED, "m", "mm", "cm", "mm-g-ms", "cm-g-s"):
+        units = MESH_UNITS[name]
+        for _ in range(200):
+            E, rho = drawn_material(random, known)
+            assert doubt(E / units.pressure, rho / units.density, units) is None
+
+
+@pytest.mark.parametrize("known", COMMON, ids=lambda known: known.name)
+@pytest.mark.parametrize("written", NAMED)
+def test_random_materials_in_other_units_are_named(known, written):
+    """Whatever they look like in the units declared is within the ranges of a known material
+    there; the system that is named is one in which they are one."""
+    random, own = np.random.default_rng(2), UNIT_SYSTEMS[written]
+    for declared in NAMED:
+        units = UNIT_SYSTEMS[declared]
+        if declared == written:
+            continue
+        for _ in range(100):
+            E, rho = drawn_material(random, known)
+            E, rho = E / own.pressure, rho / own.density
+            found = doubt(E, rho, units)
+            if known_material(E * units.pressure, rho * units.density):
+                assert found is None
+                continue
+            assert found is not None
+            assert found.startswith("are those of ")
+            name, _, system = found.removeprefix("are those of ").rpartition(" in ")
+            other = UNIT_SYSTEMS[system]
+            assert known_material(E * other.pressure, rho * other.density, COMMON) is not None
+            assert name in {each.name for each in COMMON}
+
+
+def test_which_materials_look_like_others_in_wrong_units():
+    """Those of mm-kg-ms are foams in lbf and inches (densities 94 times less), and rubber of slugs
+    and feet is a light foam in SI; no others."""
+    random, unseen = np.random.default_rng(3), set()
+    for known, written, declared in itertools.product(COMMON, NAMED, NAMED):
+        one, two = UNIT_SYSTEMS[written], UNIT_SYSTEMS[declared]
+        for _ in range(50 if one != two else 0):
+            E, rho = drawn_material(random, known)
+            if doubt(E / one.pressure, rho / one.density, two) is None:
+                seen = E / one.pressure * two.pressure, rho / one.density * two.density
+                unseen.add((written, declared, known_material(*seen)))
+                assert known.name == "rubber" or written == "mm-kg-ms"
+    assert {name for *_, name in unseen} == {"foam or honeycomb", "light foam"}
+    assert {both[:2] for both in unseen} == {("mm-kg-ms", "in-lbf-s"), ("ft-slug-s", "SI")}
+
+
+@pytest.mark.parametrize(
+    ("E", "rho", "unit", "found"),
+    [
+        (4e5, 1.1e-4, "in", "polymer in in-lbf-s"),
+        (4e5, 1.1e-4, "mm", "polymer in in-lbf-s"),
+        (3.0, 1.2e-6, "mm", "polymer in mm-kg-ms"),
+        (135.0, 1.6e-6, "SI", "fibre composite in mm-kg-ms"),
+        (3000.0, 1.1e-6, "mm", "polymer with densities in kg/mm³"),
+        (1.2e4, 6e-10, "SI", "wood in mm-t-s"),
+        (4e6, 2.2e-4, "SI", "concrete or stone in in-lbf-s"),
+        (3.8e5, 3.9e-9, "in-lbf-s", "ceramic in mm-t-s"),
+        (3.0, 1.1e-9, "SI", "rubber in mm-t-s"),
+        (6e7, 2.3, "SI", "polymer in ft-slug-s"),
+    ],
+)
+def test_other_materials_in_other_units_are_named(E, rho, unit, found):
+    assert doubt(E, rho, MESH_UNITS[unit]).startswith(f"are those of {found}")
 
 
 def test_units_of_part_files_are_those_of_meshes():
