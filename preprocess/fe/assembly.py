@@ -288,8 +288,8 @@ def _change_sides(one: Shells, two: Shells) -> bool:
     same = one.section is two.section and one.material is two.material
     if same:
         return not one.section.is_reversible(one.material)
-    heights = [each.section.height(each.material) / each.section.thickness for each in (one, two)]
-    return min(map(abs, heights)) > SYMMETRIC and heights[0] * heights[1] > 0
+    heights = [each.section.height(each.material) / each.thickness.max() for each in (one, two)]
+    return bool(min(map(abs, heights)) > SYMMETRIC and heights[0] * heights[1] > 0)
 
 
 def _counted(mesh: Mesh) -> str:

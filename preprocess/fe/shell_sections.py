@@ -61,7 +61,6 @@ def with_free_thickness(C: Array, shear: float) -> Array:
 class SurfaceSection(Section):
     """What shells need of their section; offset: of the middle from the nodes, along the normal; added_mass: on the middle."""
 
-    thickness: float
     offset: float
     added_mass: float
     turn: float = 0.0
@@ -91,7 +90,8 @@ class SurfaceSection(Section):
 
     def is_reversible(self, material: Material) -> bool:
         """Whether it stays the same if its normal is reversed about the first axis."""
-        return bool(abs(float(self.offset)) <= SYMMETRIC * self.thickness)
+        thickness = self.thickness_at(np.zeros(1, np.int64))[0]
+        return bool(abs(float(self.offset)) <= SYMMETRIC * thickness)
 
     def _check_offset(self) -> None:
         if not np.isfinite(number(self.offset, "section: offset")):

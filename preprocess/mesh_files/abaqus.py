@@ -137,7 +137,8 @@ def _raw(path: Path, reading: Reading, notices: tuple[str, ...], deck: Deck | No
     for name, own in surfaces.items():
         sets[own] = [row[n] for n in surface_nodes(path, reading, name, outer)]
     declared, more = (Declared(), {}) if deck is None else deck.declared(reading, surfaces)
-    notices += tuple(dict.fromkeys(deck.sections.notices)) if deck is not None else ()
+    if deck is not None:
+        notices += tuple(dict.fromkeys([*deck.sections.notices, *deck.tables.notices]))
     sets |= {name: [row[n] for n in nodes if n in row] for name, nodes in more.items()}
     raw = assembled(path, np.array(list(reading.nodes.values())), node_ids, cells, _unique(sets), deck is not None)
     return replace(raw, element_sets=raw.element_sets | _unique(reading.element_sets), notices=notices, declared=declared)

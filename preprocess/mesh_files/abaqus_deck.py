@@ -12,14 +12,16 @@ from dataclasses import dataclass, field
 
 from flexmbs.errors import InputError
 from preprocess.mesh.declared import Declared, Items
-from preprocess.mesh_files.abaqus_assembly import Reading, Rows
+from preprocess.mesh_files.abaqus_assembly import Reading, Rows, split
 from preprocess.mesh_files.abaqus_blocks import error_at, resembling
 from preprocess.mesh_files.abaqus_couplings import Couplings
+from preprocess.mesh_files.abaqus_fields import Tables, real
 from preprocess.mesh_files.abaqus_keywords import KEYWORDS
 from preprocess.mesh_files.abaqus_materials import Materials
 from preprocess.mesh_files.abaqus_mpc import Constraints
 from preprocess.mesh_files.abaqus_points import Points
 from preprocess.mesh_files.abaqus_sections import Sections
+from preprocess.mesh_files.abaqus_surfaces import same_name
 from preprocess.mesh_files.abaqus_ties import Ties
 
 LINEAR = "the body is linear elastic"
@@ -44,8 +46,13 @@ ANALYSIS = (
 
 @dataclass
 class Deck:
-    """Declarations read so far; part: the part or instance that is open, "" for none; within_parts: whether couplings belong to
-    one; ended: whether steps have begun."""
+    """Declarations read so far.
+
+    temperatures: lines of the initial ones of nodes
+    part: the part or instance that is open, "" for none
+    within_parts: whether couplings belong to one
+    ended: whether steps have begun
+    """
 
     materials: Materials = field(default_factory=Materials)
     sections: Sections = field(default_factory=Sections)
@@ -54,6 +61,8 @@ class Deck:
     ties: Ties = field(default_factory=Ties)
     points: Points = field(default_factory=Points)
     notes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    tables: Tables = field(default_factory=Tables)
+    temperatures: Rows = field(default_factory=list)
     part: str = ""
     within_parts: bool = False
     ended: bool = False
@@ -70,6 +79,8 @@ class Deck:
         own = f"{keyword}, TYPE={options.get('TYPE', '').upper()}"
         if found := next((each for each in (keyword, own) if each in NOTED), ""):
             self.notes[f"*{found}", NOTED[found]] += 1
+        elif own == "INITIAL CONDITIONS, TYPE=TEMPERATURE":
+            self.temperatures += rows or [(line, "")]  # from another file
         elif keyword in Sections.KEYWORDS:
             self.sections.add(keyword, options, line, rows, self.part)
         elif keyword in Materials.KEYWORDS:
@@ -105,6 +116,8 @@ class Deck:
         """Declarations, and the node sets that they need; surfaces: names of the node sets of surfaces. Adds element sets."""
         connections: Items = {}
         sets: dict[str, list[int]] = {}
+        self.tables.temperature = self._temperature(reading)
+        self.materials.tables = self.points.tables = self.tables
         for each in (self.couplings, self.constraints, self.ties, self.points):
             found, more = each.declared(reading, surfaces)
             connections |= found
@@ -112,6 +125,23 @@ class Deck:
         sections, materials = self.sections.declared(reading, self.materials)
         masses = self.points.masses(reading)
         return Declared(sections=sections, connections=connections, materials=materials, masses=masses), sets
+
+    def _temperature(self, reading: Reading) -> float | None:
+        """Initial temperature of the nodes of all elements; None if they have different ones, or
+        none is known."""
+        found: dict[int, float | None] = {}
+        for where, text in self.temperatures:
+            name, *values = split(text)
+            same = {real(where, value) for value in values if value}
+            sets = reading.node_sets
+            key = same_name(sets, name) or same_name(sets, name.rpartition(".")[2])
+            if key is None and not name.isdecimal():
+                return None
+            nodes = sets[key] if key is not None else [int(name)]
+            found |= dict.fromkeys(nodes, same.pop() if len(same) == 1 else None)
+        of_elements = {node for _, nodes in reading.elements.values() for node in nodes}
+        all_ = {found.get(node) for node in of_elements}
+        return all_.pop() if len(all_) == 1 else None
 
 
 Handler = Callable[[str, Mapping[str, str], str, Rows], None]

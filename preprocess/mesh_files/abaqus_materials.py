@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from preprocess.mesh_files.abaqus_assembly import Rows
 from preprocess.mesh_files.abaqus_blocks import error_at
-from preprocess.mesh_files.abaqus_fields import reals
+from preprocess.mesh_files.abaqus_fields import Tables, reals, table_rows
 
 Array = NDArray[np.float64]
 Turned = Callable[[list[float]], list[float]]
@@ -31,12 +31,13 @@ NOT_LINEAR = ("USER MATERIAL", "HYPERELASTIC", "HYPERFOAM")
 
 @dataclass
 class Material:
-    """Elastic part, whether of plane stress, density, and why it is not linear elastic."""
+    """Kind of the elastic part, why it is not linear elastic, and tables of elastic constants and
+    of density over temperature, with whether these depend on nothing else."""
 
-    elastic: dict[str, Any] = field(default_factory=dict)
-    plane: bool = False
-    rho: float | None = None
+    kind: str = ""
     problem: str = "has no *ELASTIC"
+    elastic: tuple[list[list[float]], bool] = ([], True)
+    density: tuple[list[list[float]], bool] = ([], True)
 
 
 @dataclass
@@ -47,6 +48,7 @@ class Materials:
     found: dict[str, Material] = field(default_factory=dict)
     orientations: dict[tuple[str, str], tuple[Array | None, tuple[int, float]]] = field(default_factory=dict)
     last: str = ""
+    tables: Tables = field(default_factory=Tables)
 
     KEYWORDS: ClassVar = ("MATERIAL", "ELASTIC", "DENSITY", "ORIENTATION", "DEFORMATION PLASTICITY", *NOT_LINEAR)
 
@@ -66,18 +68,22 @@ class Materials:
         elif keyword in NOT_LINEAR:
             self.found[self.last].problem = f"is *{keyword}, which is not linear elastic"
         elif keyword == "DENSITY":
-            self.found[self.last].rho = reals(*rows[0])[0]
+            table = table_rows("*DENSITY", rows, 1, options)
+            self.found[self.last].density = table, _plain(options)
         else:
-            self.found[self.last].elastic = _elastic(keyword, options, line, rows)
-            self.found[self.last].plane = options.get("TYPE", "").upper() == "LAMINA"
+            kind, count = _kind(keyword, options, line)
+            self.found[self.last].kind = kind
+            table = table_rows(f"*{keyword}", rows, count, options)
+            self.found[self.last].elastic = table, _plain(options)
 
     def kind(self, name: str) -> str:
         """Kind of a material; empty if it has no elastic part."""
-        return str(self.found[name.upper()].elastic.get("kind", "")) if name.upper() in self.found else ""
+        own = self.found[name.upper()].kind if name.upper() in self.found else ""
+        return str(_elastic(own, [0.0] * 21)["kind"]) if own else ""
 
     def plane(self, name: str) -> bool:
         """Whether a material has the constants of plane stress only."""
-        return name.upper() in self.found and self.found[name.upper()].plane
+        return name.upper() in self.found and self.found[name.upper()].kind == "LAMINA"
 
     def orientation(self, name: str, part: str) -> tuple[Array | None, tuple[int, float]]:
         """Axes and turn of an orientation that a part refers to, its own or of the model; no axes if there is none."""
@@ -91,26 +97,39 @@ class Materials:
         found = self.found.get(name.upper())
         if found is None:
             return {"problem": f"material '{name}' does not exist"}
-        if not found.elastic:
+        if not found.kind:
             return {"problem": f"material '{name}' {found.problem}"}
-        given = {**found.elastic, "rho": found.rho}
+        rows, plain = found.elastic
+        given = _elastic(found.kind, self.tables.at(f"material '{name}': *ELASTIC", rows, plain))
+        rows, plain = found.density
+        density = self.tables.at(f"material '{name}': *DENSITY", rows, plain) if rows else [None]
+        given["rho"] = density[0]
         if orientation and given["kind"] != "isotropic":
             axes, _ = self.orientation(orientation, part)
             if axes is None:
                 return {"problem": f"material '{name}' has the axes of '{orientation}', which are not rectangular"}
             columns = [[float(x) for x in axis] for axis in axes.T]
             given["axes"] = np.transpose([turned(axis) for axis in columns] if turned else columns).tolist()
-        return given if found.rho else {**given, "problem": f"material '{name}' has no *DENSITY"}
+        return given if given["rho"] else {**given, "problem": f"material '{name}' has no *DENSITY"}
 
 
-def _elastic(keyword: str, options: Mapping[str, str], line: str, rows: Rows) -> dict[str, Any]:
-    """Constants at the first temperature."""
-    kind = options.get("TYPE", "ISO").upper() if keyword == "ELASTIC" else "ISO"
+def _plain(options: Mapping[str, str]) -> bool:
+    """Whether a table depends on the temperature alone."""
+    return options.get("DEPENDENCIES", "0").strip() == "0"
+
+
+def _kind(keyword: str, options: Mapping[str, str], line: str) -> tuple[str, int]:
+    """Kind of elastic constants, and how many a row has: E and ν come first in plasticity."""
+    if keyword != "ELASTIC":
+        return "ISO", 5
+    kind = options.get("TYPE", "ISO").upper()
     if kind not in KINDS:
         raise error_at(line, f"*ELASTIC, TYPE={kind} is not supported; use {', '.join(KINDS)}")
-    values = [value for row in rows[: -(-KINDS[kind] // 8)] for value in reals(*row)][: KINDS[kind]]
-    if len(values) < KINDS[kind]:
-        raise error_at(line, f"*{keyword} has {len(values)} constants; {kind} has {KINDS[kind]}")
+    return kind, KINDS[kind]
+
+
+def _elastic(kind: str, values: list[float]) -> dict[str, Any]:
+    """Declaration of elastic constants."""
     if KINDS[kind] == 2:
         return {"kind": "isotropic", "E": values[0], "nu": values[1]}
     if kind == "LAMINA":  # its E3 has no effect on shells

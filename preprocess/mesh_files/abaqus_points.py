@@ -5,7 +5,7 @@ Source: Abaqus Keywords Reference Guide and CalculiX CrunchiX User's Manual, *SP
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -14,7 +14,7 @@ from flexmbs.errors import InputError
 from preprocess.mesh.declared import Items
 from preprocess.mesh_files.abaqus_assembly import Reading, Rows
 from preprocess.mesh_files.abaqus_blocks import error_at
-from preprocess.mesh_files.abaqus_fields import reals
+from preprocess.mesh_files.abaqus_fields import Tables, reals
 from preprocess.mesh_files.abaqus_surfaces import same_name
 
 SAME = 1e-6  # difference of slopes that are one
@@ -22,16 +22,18 @@ SAME = 1e-6  # difference of slopes that are one
 
 @dataclass
 class Points:
-    """Stiffness of the springs, damping of the dashpots, and mass, of the elements of each set, with the place."""
+    """Stiffness of the springs, damping of the dashpots, and mass, of the elements of each set:
+    rows with frequency and temperature, and the place."""
 
-    springs: list[tuple[str, float, str]] = field(default_factory=list)
-    dashpots: list[tuple[str, float, str]] = field(default_factory=list)
+    springs: list[tuple[str, list[list[float]], str]] = field(default_factory=list)
+    dashpots: list[tuple[str, list[list[float]], str]] = field(default_factory=list)
     weights: list[tuple[str, float, str]] = field(default_factory=list)
+    tables: Tables = field(default_factory=Tables)
 
     KEYWORDS: ClassVar = ("SPRING", "DASHPOT", "MASS")
 
     def add(self, keyword: str, options: Mapping[str, str], line: str, rows: Rows) -> None:
-        """A keyword block, at its first temperature; of a curve its slope at rest. Raises InputError with the line."""
+        """A keyword block; of a curve its slope at rest. Raises InputError with the line."""
         values = [reals(*row) for row in rows if row[1].strip(", ")]
         if not options.get("ELSET") or not values or not values[0]:
             raise error_at(line, f"*{keyword} has no ELSET= or no data")
@@ -40,10 +42,15 @@ class Points:
                 raise error_at(line, f"*MASS, TYPE={options['TYPE']} is not supported; give one mass")
             self.weights.append((options["ELSET"], values[0][0], line))
             return
-        stiffness = values[0][0]
+        if options.get("DEPENDENCIES", "0").strip() != "0" and len(values) > 1:
+            raise error_at(line, f"*{keyword} depends on field variables; give one row")
+        table = [[*row, 0.0, 0.0][:3] for row in values]
         if "NONLINEAR" in options:
-            stiffness = _slope_at_rest(keyword, values, line)
-        (self.springs if keyword == "SPRING" else self.dashpots).append((options["ELSET"], stiffness, line))
+            degrees = dict.fromkeys(row[2] for row in table)
+            curves = ([row for row in table if row[2] == T] for T in degrees)
+            table = [[_slope_at_rest(keyword, curve, line), 0.0, curve[0][2]] for curve in curves]
+        found = self.springs if keyword == "SPRING" else self.dashpots
+        found.append((options["ELSET"], table, line))
 
     def declared(self, reading: Reading, surfaces: Mapping[str, str]) -> tuple[Items, dict[str, list[int]]]:
         """Springs and dashpots by name, and the node of each mass."""
@@ -51,7 +58,10 @@ class Points:
         for kind, given in (("spring", self.springs), ("dashpot", self.dashpots), ("mass", self.weights)):
             self._complete(reading, kind, given)
         for kind, given, key in (("spring", self.springs, "stiffness"), ("dashpot", self.dashpots, "damping")):
-            for name, value, line in given:
+            for name, rows, line in given:
+                alone = len({frequency for _, frequency, _ in rows}) == 1
+                table = [[value, temperature] for value, _, temperature in rows]
+                (value,) = self.tables.at(f"*{kind.upper()}, ELSET={name}", table, alone)
                 for number in _elements(reading, name, line, kind):
                     first, second = reading.elements[number][1]
                     link = {"kind": "spring", "first": first, "second": second, "stiffness": 0.0}
@@ -59,7 +69,7 @@ class Points:
         return found, {each["where"]: [each["node"]] for each in self.masses(reading)}
 
     @staticmethod
-    def _complete(reading: Reading, kind: str, given: list[tuple[str, float, str]]) -> None:
+    def _complete(reading: Reading, kind: str, given: Sequence[tuple[str, object, str]]) -> None:
         """Raise `InputError` for elements without stiffness or mass."""
         having = {number for name, _, line in given for number in _elements(reading, name, line, kind)}
         without = [number for number, (its, _) in reading.elements.items() if its == kind and number not in having]
@@ -77,8 +87,7 @@ class Points:
 
 def _slope_at_rest(keyword: str, values: list[list[float]], line: str) -> float:
     """Slope of a curve, points of force and elongation or speed, at none of these. Raises InputError with the line."""
-    rows = [[*row, 0.0, 0.0][:3] for row in values]
-    points = [(x, f) for f, x, temperature in rows if temperature == rows[0][2]]
+    points = [(x, f) for f, x, _ in values]
     if len(points) < 2 or any(low[0] >= high[0] for low, high in pairwise(points)):
         raise error_at(line, f"*{keyword}, NONLINEAR needs two points or more of force and elongation or speed, ascending")
     slopes = [(f2 - f1) / (x2 - x1) for (x1, f1), (x2, f2) in pairwise(points) if x1 <= 0 <= x2]

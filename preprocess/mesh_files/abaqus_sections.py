@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from preprocess.mesh.declared import Items
 from preprocess.mesh_files.abaqus_assembly import Reading, Rows, split
 from preprocess.mesh_files.abaqus_blocks import error_at
-from preprocess.mesh_files.abaqus_fields import integer, real, reals
+from preprocess.mesh_files.abaqus_fields import Tables, integer, real, reals
 from preprocess.mesh_files.abaqus_materials import Materials
 from preprocess.mesh_files.abaqus_options import REFUSED
 from preprocess.mesh_files.abaqus_surfaces import same_name
@@ -140,7 +140,7 @@ class Sections:
                     given.line, f"*{given.keyword}: give an ORIENTATION, because instance '{given.instance}' is turned"
                 )
             declared[name] = (
-                _constants(given)
+                _constants(given, materials.tables)
                 if kinds & STRUCTURES and _has_constants(given.keyword, given.options)
                 else materials.declared(material, orientation, given.part, given.turned)
             )
@@ -303,10 +303,13 @@ def _is_general(given: Given) -> bool:
     return given.keyword == "BEAM GENERAL SECTION" and given.options.get("SECTION", "GENERAL").upper() == "GENERAL"
 
 
-def _constants(given: Given) -> dict[str, Any]:
-    """Material of the constants E and G in the third line of *BEAM GENERAL SECTION, and DENSITY."""
-    values = reals(*given.rows[2]) if len(given.rows) > 2 else []
-    E, G = [*values, 0.0, 0.0][:2]
+def _constants(given: Given, tables: Tables) -> dict[str, Any]:
+    """Material of the constants E and G in the third line of *BEAM GENERAL SECTION and, at other
+    temperatures, those after it, and DENSITY."""
+    rows = [[*reals(*row), 0.0, 0.0, 0.0, 0.0] for row in given.rows[2:]] or [[0.0] * 4]
+    what = f"*{given.keyword}, ELSET={given.options['ELSET']}"
+    table = [[E, G, T] for E, G, _, T, *_ in rows]
+    E, G = tables.at(what, table, "DEPENDENCIES" not in given.options)
     if not (E > 0 and G > E / 3):
         raise error_at(given.line, "*BEAM GENERAL SECTION needs a MATERIAL, or E and G above E/3 in its third line")
     rho = real(given.line, given.options.get("DENSITY", "0"))
