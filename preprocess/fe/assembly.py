@@ -152,6 +152,7 @@ def layout_of(
     joints = connected(nodes, connections)
     R = joints.nodes.freedoms.rigid_motion(joints.nodes.positions - mesh.nodes.mean(axis=0))
     parts = structures(mesh, material, sections, joints.nodes.freedoms)
+    _warn_of_curved_triangles(mesh, parts)
     _warn_of_opposite_normals(mesh, parts)
     pinned = rotations_of_pinned_nodes(mesh, parts, joints)
     return Layout(material, sections, formulation, joints, constraints_of([*joints.rows, *pinned], R, held=held), lumped, held)
@@ -247,15 +248,22 @@ def _mass_tables(element: Element) -> tuple[Array, Array, Array]:
 
 
 def _warn_of_stiff_elements(mesh: Mesh) -> None:
-    """Warn of linear tetrahedra, wedges and pyramids, far too stiff in bending, and of thin shells of
-    triangles on doubly curved surfaces."""
+    """Warn of linear tetrahedra, wedges and pyramids, far too stiff in bending."""
     stiff = {name: len(mesh.blocks[name].ids) for name in ("tet4", "wedge6", "pyramid5") if name in mesh.blocks}
     if stiff:
         what = " and ".join(f"{n} {name}" for name, n in stiff.items())
         message = f"{mesh.source}: {what} elements are far too stiff in bending; use those of second order"
         warnings.warn(message, PreprocessWarning, stacklevel=5)
-    triangles = mesh.structural.get("tri3")
-    curved = 0 if triangles is None else len(doubly_curved(mesh.nodes, triangles.connectivity))
+
+
+def _warn_of_curved_triangles(mesh: Mesh, parts: Sequence[Structure]) -> None:
+    """Warn of thin shells of triangles on doubly curved surfaces."""
+    shells = [each for each in parts if isinstance(each, Shells) and each.kind == "tri3"]
+    if not shells:
+        return
+    table = np.concatenate([each.connectivity for each in shells])
+    thickness = np.concatenate([each.thickness.mean(axis=1) for each in shells])
+    curved = len(doubly_curved(mesh.nodes, table, thickness))
     if curved > CURVED * sum(len(block.ids) for block in mesh.structural.values()):
         message = f"{mesh.source}: {curved} tri3 shells are on a doubly curved surface, where thin ones are stiff; use quad4"
         warnings.warn(message, PreprocessWarning, stacklevel=5)

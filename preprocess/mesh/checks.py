@@ -22,6 +22,7 @@ SHOWN = 5
 MEANS = 3  # over neighbours: then random triangles on a cylinder have a ratio of at most 0.02, on a sphere 0.3
 BOTH = 0.06  # of the spread of normals: the angle that triangles around a node of a doubly curved surface lack
 FLAT = 1e-6  # rad, about the square of 0.06°; below, positions rounded to six digits look curved
+THICK = 0.02  # thicknesses: rise of an element below which frequencies change by less than 0.5 %
 SMOOTH = np.cos(np.radians(25.0))  # between a normal and the mean at a node; beyond, there is a fold
 CORNERS = {"tri3": 3, "tri6": 3, "quad4": 4, "quad8": 4}  # of shells
 COUNTED_PARTS = 50  # above, the rigid-body modes are not counted
@@ -115,13 +116,15 @@ def _area_at_corners(x: Array, corners: int) -> Array:
     return np.asarray(np.einsum("eac,ec->ea", areas, normal).min(axis=1))
 
 
-def doubly_curved(nodes: Array, table: Indices) -> Indices:
-    """Rows of the triangles (ne, 3) on a doubly curved surface.
+def doubly_curved(nodes: Array, table: Indices, thickness: Array) -> Indices:
+    """Rows of the triangles (ne, 3) on a doubly curved surface that rises by more than a fraction
+    of the thickness (ne,) over them.
 
     The integral of κ₁ κ₂ around a node is the angle 2π − Σ α that its triangles lack, that of
     3 (κ₁² + κ₂²)/2 about Σ α |n − m|², with the mean normal m. Triangles of any shape on a cylinder
     lack an angle at one node and exceed it at the next: both are means over neighbours. Nodes at
-    folds and edges of the sheet are left out.
+    folds and edges of the sheet are left out. The rise κ s²/8 of a triangle of area s²/2 is about
+    s/4 times the mean of |n − m|; thick sheets of rounded positions are flat beside it.
     """
     x, n = nodes[table], len(nodes)
     after, before = (np.roll(x, k, axis=1) - x for k in (-1, 1))
@@ -142,7 +145,9 @@ def doubly_curved(nodes: Array, table: Indices) -> Indices:
     for _ in range(MEANS):
         lack, spread = (near @ each / np.maximum(near @ np.ones(n), 1.0) for each in (lack, spread))
     both = inside & (np.abs(lack) > np.maximum(BOTH * spread, FLAT))
-    return np.flatnonzero(both[table].any(axis=1))
+    angle = np.sqrt(np.maximum(spread, 0.0) / np.maximum(2 * np.pi - lack, 1e-300))
+    rise = 0.25 * np.sqrt(size[:, 0]) * angle[table].max(axis=1)
+    return np.flatnonzero(both[table].any(axis=1) & (rise > THICK * thickness))
 
 
 def nonmatching_faces(faces: Faces, ids: Tables) -> list[str]:
