@@ -48,6 +48,7 @@ Indices = NDArray[np.int64]
 
 DEFAULT = Formulation()
 CURVED = 0.05  # of the shells and beams: triangles on a doubly curved surface that are worth a warning
+HOLDING = 1e6  # times √(k m): dampers move by less than 1e-6 of other parts, and lose digits
 CHUNK = 2**20  # entries of the element matrices computed at once
 
 __all__ = ["FEModel", "assemble"]
@@ -189,9 +190,30 @@ def elements_model(mesh: Mesh, layout: Layout, parts: tuple[Structure, ...]) -> 
         mass_points=joined([nodes_as_points(places, freedoms.size), *points]) if parts or len(freedoms.rotating) else None,
         constraints=layout.constraints,
         arms=joints.arms,
-        D=joints.damping if abs(joints.damping).max() > 0 else None,
+        D=_checked_damping(joints, K, float(m.sum() + masses.sum())),
         held=layout.held,
     )
+
+
+def _checked_damping(joints: Connected, K: sp.csr_matrix, mass: float) -> sp.csr_matrix | None:
+    """The damping matrix, None without dampers. Raises InputError for dampers that hold nodes: of
+    more than √(k m), with the stiffest node and the whole mass, or its moment of inertia."""
+    if not joints.damping.nnz:
+        return None
+    places, c, k = joints.nodes.positions, joints.damping.diagonal(), K.diagonal()
+    along, size = 3 * len(places), float(np.ptp(places, axis=0).max())
+    stiffest = k[:along].max(initial=0.0)
+    turning = k[along:].max(initial=0.0) or stiffest * size**2
+    most = HOLDING * np.sqrt(mass * np.array([stiffest, turning * size**2]))
+    ratio = c / most[(np.arange(len(c)) >= along).astype(int)]
+    worst = int(np.argmax(ratio))
+    if ratio[worst] > 1:
+        node = joints.nodes.ids[joints.nodes.freedoms.node_of_block[worst // 3]]
+        raise InputError(
+            f"connections: damping {c[worst]:.3g} at node {node}: holds it; give at most"
+            f" {c[worst] / ratio[worst]:.2g}, or a stiff Spring or Bushing"
+        )
+    return joints.damping
 
 
 def _empty_matrices(n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:

@@ -39,6 +39,7 @@ MOST = 60  # patterns of damper forces; with more dampers those of the shapes of
 RANK = 1e-9  # of the largest eigenvalue of D, scaled to a unit diagonal
 TOLERATED = 0.02  # relative error of a pole without a warning
 AT_LEAST = 3  # poles judged
+SLOWEST = 1e-4  # of the band; slower real poles are creep, and lost to round-off if dampers hold
 
 
 class PoleErrors(NamedTuple):
@@ -108,6 +109,9 @@ def _errors(reduced: ReducedModel, held: int | None, omega_max: float) -> PoleEr
     W = moved @ V
     DW = statics.fe.damping_product(W)
     s, Y = _poles(np.diag(lam), statics.fe.engine.inner(W, DW))
+    size = np.abs(s)  # of real poles those within the band: faster ones have decayed
+    judged = (s.imag > 0) | ((size > SLOWEST * omega_max) & (size <= omega_max))
+    s, Y = s[judged], Y[:, judged]
     m = max(int(np.sum(np.abs(s) <= omega_max)), min(AT_LEAST, len(s)))
     s, Y = s[:m], Y[:, :m]
     better = _extended(statics, (W, DW), lam, (s, Y), held)

@@ -8,6 +8,7 @@ import pytest
 import scipy.linalg
 
 import preprocess as pp
+from flexmbs.errors import InputError
 from preprocess.reduction.damped_poles import PoleErrors, damper_forces, pole_facts
 from preprocess.solve.engine import SERIAL
 from tests.draws import drawn
@@ -124,6 +125,55 @@ def test_forces_of_many_dampers_are_those_of_the_shapes():
     fe = pp.assemble(mesh, STEEL, connections=links)
     shapes = np.random.default_rng(0).standard_normal((fe.freedoms.size, 7))
     np.testing.assert_allclose(damper_forces(fe, shapes), fe.D @ shapes)
+
+
+def dashpot(damping, scale=1.0):
+    """A bar, enlarged, with a dashpot along it, and its body."""
+    mesh = pp.box_mesh((0.6 * scale, 0.05 * scale, 0.03 * scale), (8, 1, 1), "hex8")
+    inside = np.flatnonzero((mesh.nodes[:, 0] > 0.05 * scale) & (mesh.nodes[:, 0] < 0.55 * scale))
+    a, b = mesh.node_ids[inside[[2, -2]]].tolist()
+    fe = pp.assemble(mesh, STEEL, connections={"d": pp.Spring(a, b, 0.0, damping=damping)})
+    return pp.reduce(
+        fe,
+        interfaces={"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")},
+        reference="root",
+        method=pp.CraigBampton(modes=8),
+        stiffening=False,
+        stress=None,
+    )
+
+
+@pytest.mark.parametrize("scale", [1e-2, 1.0, 1e2])
+def test_dashpots_of_any_size_have_finite_errors_or_are_refused(scale):
+    """From 1e-320 to 1e308 N s/m: errors that do not grow with round-off, or a refusal in one line,
+    without a message of NumPy."""
+    accepted = 0
+    for power in (-320, -200, -12, 0, 6, 8, 10, 12, 16, 100, 154, 200, 300, 308):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            if power >= 16:
+                with pytest.raises(InputError, match=r"damping .* at node .* holds it; give at"):
+                    dashpot(10.0**power, scale)
+                continue
+            try:
+                body = dashpot(10.0**power, scale)
+            except InputError:
+                continue
+        accepted += 1
+        assert np.isfinite(body.D_ff).all()
+        assert 0 <= body.provenance["accuracy: damped poles"] < 0.02
+    assert accepted >= 5
+
+
+def test_rotational_dampers_are_refused_too():
+    mesh = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1))
+    links = {
+        "eye": pp.RigidSpider("x1"),
+        "pin": pp.RigidSpider("x0"),
+        "d": pp.Bushing("pin", "eye", rotation=(10.0,) * 3, rotation_damping=(0.0, 1e250, 0.0)),
+    }
+    with pytest.raises(InputError, match=r"connections: damping 1e\+250 at node .*: holds it"):
+        pp.assemble(mesh, STEEL, connections=links)
 
 
 def test_inaccurate_poles_are_a_warning():
