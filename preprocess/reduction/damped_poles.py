@@ -39,7 +39,7 @@ MOST = 60  # patterns of damper forces; with more dampers those of the shapes of
 RANK = 1e-9  # of the largest eigenvalue of D, scaled to a unit diagonal
 TOLERATED = 0.02  # relative error of a pole without a warning
 AT_LEAST = 3  # poles judged
-SLOWEST = 1e-4  # of the band; slower real poles are creep, and lost to round-off if dampers hold
+SLOWEST = 1e-4  # of the band; slower poles are creep, and lost to round-off where dampers hold
 
 
 class PoleErrors(NamedTuple):
@@ -91,6 +91,9 @@ def pole_errors(statics: InterfaceStatics, shapes: FloatArray, band: float) -> t
 
 def pole_facts(found: Sequence[PoleErrors]) -> dict[str, str | float]:
     """Errors by name, for the provenance of a body; a warning where one is above `TOLERATED`."""
+    found = [each for each in found if len(each.poles)]  # without one where none is within the band
+    if not found:
+        return {}
     worst = max(found, key=lambda each: float(np.nan_to_num(each.error, nan=np.inf).max(initial=0.0)))
     k = int(np.nan_to_num(worst.error, nan=np.inf).argmax())
     if not worst.error[k] <= TOLERATED:  # also where it is not a number
@@ -110,11 +113,11 @@ def _errors(reduced: ReducedModel, held: int | None, omega_max: float) -> PoleEr
     DW = statics.fe.damping_product(W)
     s, Y = _poles(np.diag(lam), statics.fe.engine.inner(W, DW))
     size = np.abs(s)  # of real poles those within the band: faster ones have decayed
-    judged = (s.imag > 0) | ((size > SLOWEST * omega_max) & (size <= omega_max))
+    judged = (size > SLOWEST * omega_max) & ((s.imag > 0) | (size <= omega_max))
     s, Y = s[judged], Y[:, judged]
     m = max(int(np.sum(np.abs(s) <= omega_max)), min(AT_LEAST, len(s)))
     s, Y = s[:m], Y[:, :m]
-    better = _extended(statics, (W, DW), lam, (s, Y), held)
+    better = _extended(statics, (W, DW), lam, (s, Y), held) if m else np.zeros(1, complex)
     support = FREE if held is None else f"held at {statics.interfaces[held].name}"
     return PoleErrors(support, s, np.abs(better[:, None] - s).min(axis=0) / np.abs(s))
 
