@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.audit.reduction import reduction
+from flexmbs.audit.samples import greatest
 from flexmbs.audit.second_opinion import LIMITS, REMEDY, WEIGHTLESS
 from flexmbs.diagnosis.rank import displaced
 from flexmbs.dynamics.dense import Terms, terms
@@ -203,10 +204,11 @@ def _reactions(mine: SolutionData, target: Compiled, out: Trajectory, least: flo
     found = joint_histories(target, out, redundant=redundant, least_norm=False)
     theirs = SolutionData(target, out, {}, mine.run, stored=found)
     length = model_size(mine.compiled)
-    moved = (np.abs(mine.body(name).acceleration).max() for name in mine.compiled.bodies)
-    fastest = max(float(np.linalg.norm(mine.model.gravity)), *moved)
-    mass = float(mine.compiled.system.bodies.mass.sum())
-    size, apart = max(WEIGHTLESS * mass * fastest, least / length), 0.0
+    views, bodies = [mine.body(name) for name in mine.compiled.bodies], mine.compiled.system.bodies
+    fastest = max(float(np.linalg.norm(mine.model.gravity)), *(greatest(body.acceleration) for body in views))
+    turning = max(greatest(body.angular_acceleration) + greatest(body.angular_velocity) ** 2 for body in views)
+    inertia = float(bodies.mass.sum()) * fastest + float(bodies.second[:, ::4].sum()) * turning / length
+    size, apart = max(WEIGHTLESS * inertia, least / length), 0.0
     for name in mine.compiled.places:
         a, b = mine.joint(name), theirs.joint(name)
         if not (a.unique and b.unique):

@@ -16,7 +16,7 @@ from flexmbs.api.solution import Solution
 from flexmbs.audit import report_findings
 from flexmbs.audit.modal_band import ShownModes, modal_band
 from flexmbs.dynamics.dense import Terms
-from flexmbs.errors import InputError
+from flexmbs.errors import InputError, SolverError
 from flexmbs.exports.linear_code import write_linear
 from flexmbs.initial.arguments import require_no_contacts, require_no_functions_of_reactions, require_no_samplers
 from flexmbs.initial.assembly import holonomic_rows
@@ -33,17 +33,24 @@ from flexmbs.studies.jacobians import partition
 from flexmbs.studies.modes import Modes, complex_modes
 from flexmbs.studies.ports import Port, displacement_rates, read_inputs, read_outputs
 from flexmbs.studies.sequence import judged, require_switch, solution_of
-from flexmbs.studies.steady_axes import SteadyAxes
+from flexmbs.studies.steady_axes import SteadyAxes, speed_of
 from flexmbs.studies.tangent import Tangents, dense, tangents
 from flexmbs.studies.velocity_rows import first_order, later
-from flexmbs.system.check import PASS, Check, verdict
+from flexmbs.system.check import PASS, WARN, Check, graded, verdict
 from flexmbs.system.names import velocity_names
 from flexmbs.system.sizes import displacement_sizes
 
-FURTHER = 0.3  # m or rad of the fastest velocity, to the state in which the matrices are compared
+FURTHER = 0.3  # rad or of the model's size, of the fastest velocity and of the slowest, to states that are compared
+SLOWER = 0.5  # of the fastest velocity: slower ones are compared after a longer time
+# of the size of the model: displacements by loads that turn against a steady motion; the stiffness depends on
+# displacements relative to the shape, so that frequencies change as much at most, and modes are others beyond the second
+KEPT = 1e-5, 0.05
 OF_THIS_INSTANT = "modes of this instant alone, which say nothing about stability"
 PAUSE = 0.37  # s, to the time at which the matrices at rest are compared
 CHANGED = 1e-5  # of the entries of A: it is not constant along the motion
+NEGLIGIBLE = 1e-3  # of the fastest velocity: slower motions change nothing in a turn
+ROUND_OFF = 1e-9  # of the size of the model
+AT_REST = 1e-6  # rad/s² or of the model's size per s²: no acceleration, and a stiffness of none
 
 
 class Full(NamedTuple):
@@ -64,9 +71,10 @@ class Linearization:
 
     σ = ẏ, f = n, where all constraints are holonomic; with nonholonomic rows there are fewer velocities σ, and ẏ = A x.
     M, D (f, f), K (f, n).  coordinates, velocities: names of y and σ.  steady: the velocities and the matrices are constant
-    along the motion.  basis (ns, n): δ = basis y.  inputs, outputs: names, with their units; a drive has three inputs, its change
-    of coordinate, of rate and of acceleration: the last 3 · drives.  full: the matrices before the constraints are eliminated,
-    G δ = 0 for holonomic rows.
+    along the motion.  leaving: displacement, relative to the size of the model, by loads that are not in balance at the state or
+    along the motion, as unbalance; infinite where the matrices change.  basis (ns, n): δ = basis y.  inputs, outputs: names, with
+    their units; a drive has three inputs, its change of coordinate, of rate and of acceleration: the last 3 · drives.
+    full: the matrices before the constraints are eliminated, G δ = 0 for holonomic rows.
     Source: docs/theory.md, section 52.
 
     Examples
@@ -103,6 +111,7 @@ class Linearization:
     full: Full = field(repr=False)
     judge: bool = field(default=True, repr=False)
     asked: np.ndarray | None = field(default=None, repr=False)
+    leaving: float = field(default=0.0, repr=False)
 
     @cached_property
     def modes(self) -> Modes:
@@ -113,9 +122,21 @@ class Linearization:
     def solution(self) -> Solution:
         """A solution with the one state, and the audit."""
         found = solution_of([self.state], options={"analysis": "linearization", "t": self.state.t})
-        motion = "rests or moves steadily" if self.steady else f"is not steady: {OF_THIS_INSTANT}"
-        more = [Check("Motion", PASS, motion), *self._band] if self.judge else []
+        more = [self._motion, *self._band] if self.judge else []
         return judged(found, audit=self.judge, balanced=True, shape=True, more=more)
+
+    @property
+    def _motion(self) -> Check:
+        """Whether the state is that of a rest or a steady motion."""
+        status = graded(self.leaving, KEPT)
+        if not self.steady and status != PASS:
+            remedy = "linearize an equilibrium or a steady motion, at=fm.statics(model); simulate a motion with a period"
+            return Check("Motion", WARN, f"is not steady: {OF_THIS_INSTANT}", remedy)
+        if self.leaving <= ROUND_OFF:
+            return Check("Motion", status, "rests or moves steadily")
+        text = f"rests or moves steadily but for {self.leaving:.1e} of the model's size, by loads that nothing balances"
+        remedy = "without unbalance, or weight on a turning part, the modes are exact; at rest linearize at=fm.statics(model)"
+        return Check("Motion", status, text, "" if status == PASS else remedy)
 
     @property
     def _band(self) -> list[Check]:
@@ -206,37 +227,83 @@ def linearize(
     require_rest_of_loaded(here)
     require_no_samplers(model, "linearize")
     found = _about(here, inputs, outputs, independent)
-    steady = found.steady and (not holonomic_rows(here.compiled).all() or _constant(found))
-    found = replace(found, steady=steady, judge=audit)
+    leaving = 0.0 if found.steady else np.inf
+    if holonomic_rows(here.compiled).all():
+        try:
+            states = _further(here)
+            constant = _constant(found, states)
+            leaving = _leaving(found, [here, *states]) if constant else np.inf
+        except (InputError, SolverError):  # a drive moves the model elsewhere
+            constant = not here.s.any()
+        found = replace(found, steady=found.steady and constant)
+    found = replace(found, judge=audit, leaving=leaving)
     if audit:
         report_findings(found)
     return found
 
 
-def _constant(found: Linearization) -> bool:
-    """Whether A is the same further along a motion with constant velocities: not with springs across a turning shaft, say, or, at
-    rest, with a stiffness that a user's function changes."""
-    speed = float(np.abs(found.state.s).max(initial=0.0))
-    try:
-        there = _other(found.state, speed)
-        if there is None:
-            return True
-        further = _about(there, (), (), found.coordinates)
-    except InputError:  # a drive moves the model elsewhere, or the coordinates are dependent there
-        return speed == 0.0
-    scale = np.abs(found.A).max(axis=1, initial=0.0) + speed
-    return bool((np.abs(further.A - found.A) <= CHANGED * scale[:, None]).all())
+def _constant(found: Linearization, states: Sequence[State]) -> bool:
+    """Whether A is the same in states further along a motion with constant velocities: not with springs across a turning shaft,
+    say, or, at rest, with a stiffness that a user's function changes."""
+    sizes = _sizes(found)
+    A = _comparable(found, sizes)
+    scale = np.abs(A).max(axis=1, initial=0.0) + speed_of(found.state)
+    for there in states:
+        try:
+            further = _about(there, (), (), found.coordinates)
+        except InputError:  # the coordinates are dependent there
+            return False
+        if not (np.abs(_comparable(further, sizes) - A) <= CHANGED * scale[:, None]).all():
+            return False
+    return True
 
 
-def _other(here: State, speed: float) -> State | None:
-    """A state in which the matrices of a steady motion must be the same; at rest a later time, if there are user's functions."""
-    if speed > 0.0:
-        return later(here, FURTHER / speed)
+def _sizes(found: Linearization) -> np.ndarray:
+    """Comparable displacements (n,) of the coordinates y."""
+    names = velocity_names(found.state.compiled)
+    return displacement_sizes(found.state.compiled)[[names.index(name) for name in found.coordinates]]
+
+
+def _comparable(found: Linearization, sizes: np.ndarray) -> np.ndarray:
+    """A in coordinates of equal size, in 1/s."""
+    every = np.concatenate([sizes, sizes, np.ones(len(found.A) - 2 * len(sizes))])
+    return found.A * every / every[:, None]
+
+
+def _further(here: State) -> list[State]:
+    """States in which a steady motion must be the same; at rest a later time, if there are user's functions. Raises `InputError`
+    where the motion ends before."""
+    speeds = np.abs(here.s / displacement_sizes(here.compiled))
+    if speeds.any():
+        fastest = speeds.max()
+        slowest = speeds[speeds > NEGLIGIBLE * fastest].min()
+        steady = replace(here, sd=np.zeros_like(here.sd))  # what is not in balance yet does not accelerate
+        return [later(steady, FURTHER / speed) for speed in [fastest, *([slowest] if slowest < SLOWER * fastest else [])]]
     if not any(callable(value) for _, value in model_parts(here.compiled.model)):
-        return None
+        return []
     there = settled_state(here.compiled, here.t + PAUSE, here.q, here.s, here.beta, here.z)
     loaded = np.abs(there.s).any() or not SteadyAxes(there, ()).steady  # a load of time begins to act
-    return None if loaded else there
+    return [] if loaded else [there]
+
+
+def _leaving(found: Linearization, states: Sequence[State]) -> float:
+    """Displacement, relative to the size of the model, by loads that are not in balance at the state or in later ones, as
+    unbalance of a rotor on bearings at rest: of each direction the acceleration over the larger of |κ| and
+    Ω², κ its stiffness over its mass and Ω the largest velocity. Infinite where drives at rest accelerate.
+    """
+    here, names = found.state, velocity_names(found.state.compiled)
+    speed, sizes = speed_of(here), displacement_sizes(here.compiled)[:, None]
+    chosen = [names.index(name) for name in found.coordinates]
+    a = np.array([there.sd for there in states]).T
+    if speed == 0.0 and np.abs((a - found.basis @ a[chosen]) / sizes).max(initial=0.0) > AT_REST:
+        return np.inf
+    if not chosen:
+        return 0.0
+    L = np.linalg.cholesky(found.M)
+    left, kappa, right = np.linalg.svd(np.linalg.solve(L, np.linalg.solve(L, found.K).T).T)
+    slowest = max(speed**2, AT_REST)
+    moved = found.basis @ np.linalg.solve(L.T, right.T @ ((left.T @ L.T @ a[chosen]) / np.maximum(kappa, slowest)[:, None]))
+    return float(np.abs(moved / sizes).max(initial=0.0))
 
 
 def _about(here: State, inputs: Sequence[Port], outputs: Sequence[Port], independent: Sequence[str]) -> Linearization:

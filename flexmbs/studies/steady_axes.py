@@ -15,10 +15,11 @@ from flexmbs.model.motions import Motion
 from flexmbs.results.state import State
 from flexmbs.system.names import FREE_NAMES, velocity_names
 from flexmbs.system.records import rows_of
+from flexmbs.system.sizes import displacement_sizes, model_size
 
 STEP = 1e-3
 STENCIL = ((1.0, 8.0 / 12.0), (-1.0, -8.0 / 12.0), (2.0, -1.0 / 12.0), (-2.0, 1.0 / 12.0))
-STEADY = 1e-7  # rates of velocities, over 1 + |s|²
+STEADY = 1e-7  # rates of velocities over their sizes, of 1 s⁻² + |s|²
 
 
 @dataclass(frozen=True)
@@ -65,10 +66,10 @@ class SteadyAxes:
     @property
     def steady(self) -> bool:
         """True if the velocities are constant in these axes."""
-        rate = self.state.sd.copy()
+        rate = self.state.sd / displacement_sizes(self.state.compiled)
         for joint in self.turned:
             rate[joint.place] = 0.0
-        return bool(np.abs(rate).max(initial=0.0) <= _limit(self.state.s))
+        return bool(np.abs(rate).max(initial=0.0) <= _limit(self.state))
 
     def map(self, q: np.ndarray, s: np.ndarray) -> np.ndarray:
         """S (2 ns, 2 ns) of (δ̂, δŝ) = S (δ, δs) at positions and velocities."""
@@ -99,14 +100,14 @@ class SteadyAxes:
 
 def candidates(state: State) -> list[SteadyAxes]:
     """The joint velocities and, if another choice is possible, constant twists: of the child frame first."""
-    found = []
+    found, sizes = [], np.repeat([model_size(state.compiled), 1.0], 3)
     for row, primary in zip(rows_of(state.compiled.system.tree), state.compiled.topology.tree):
         nv = sum(motion.nv for motion in primary.motions)
         single = nv > 1 and all(motion.nq == motion.nv <= 1 for motion in primary.motions)
         if single and np.abs(state.s[row.s_at :][:nv]).max() > 0.0:
             for after in range(len(primary.motions), -1, -1):
                 joint = Turned(primary.label, primary.motions, after, np.arange(6), int(row.q_at), int(row.s_at))
-                if np.abs(_twist_rate(joint, state, nv)).max() <= _limit(state.s):
+                if np.abs(_twist_rate(joint, state, nv) / sizes).max() <= _limit(state):
                     E = joint.matrix(state.q)
                     found.append(replace(joint, rows=np.sort(qr(E.T, mode="r", pivoting=True)[1][:nv])))
                     break
@@ -126,5 +127,10 @@ def _slope(function):  # type: ignore[no-untyped-def]
     return sum(weight * function(factor * STEP) for factor, weight in STENCIL) / STEP
 
 
-def _limit(s: np.ndarray) -> float:
-    return STEADY * (1.0 + float(np.abs(s).max(initial=0.0)) ** 2)
+def speed_of(state: State) -> float:
+    """Largest velocity, rad/s or in sizes of the model per s."""
+    return float(np.abs(state.s / displacement_sizes(state.compiled)).max(initial=0.0))
+
+
+def _limit(state: State) -> float:
+    return STEADY * (1.0 + speed_of(state) ** 2)

@@ -18,13 +18,13 @@ from flexmbs.results.state import State, settled_state
 from flexmbs.studies.balance import free_directions
 from flexmbs.studies.jacobians import partition
 from flexmbs.studies.ports import Inputs, Outputs, displacement_rates
-from flexmbs.studies.steady_axes import SteadyAxes, candidates
+from flexmbs.studies.steady_axes import SteadyAxes, candidates, speed_of
 from flexmbs.studies.tangent import Tangents, dense, tangents
 from flexmbs.system.sizes import displacement_sizes
 
 ROUND_OFF = 1e-14  # of the largest entry of A, and 100 times that of the row's largest
 NOISE = 1e-12  # of the same, in columns without larger entries
-LATER = 1e-2  # m or rad of the fastest velocity, to the comparison state of A
+LATER = 1e-2  # rad or of the model's size of the fastest velocity, to the comparison state of A
 CHANGED = 1e-4  # of the entries of A: a motion that is not steady changes them by the distance to that state
 
 
@@ -98,7 +98,7 @@ def first_order(
 def _steadiest(here: State, known: Terms, slopes: Tangents, independent: Sequence[str]) -> tuple[Chosen, bool]:
     """The axes in which A changes least along the motion, and whether it is constant."""
     found = [_chosen(here, known, axes, independent) for axes in candidates(here)]
-    speed = float(np.abs(here.s).max(initial=0.0))
+    speed = speed_of(here)
     if speed == 0.0:
         return found[0], True
     after_it = later(here, LATER / speed)
@@ -108,12 +108,14 @@ def _steadiest(here: State, known: Terms, slopes: Tangents, independent: Sequenc
         now = _small(here, known, slopes, chosen, [])
         there = chosen._replace(axes=SteadyAxes(after_it, chosen.axes.turned))
         after = _small(after_it, *then, there, [])
-        A = now.motion @ now.X
-        difference = np.abs(after.motion @ after.X - A).max(axis=1, initial=0.0)
+        size = displacement_sizes(here.compiled)[chosen.y + chosen.sigma]
+        A, then_A = (each.motion @ each.X * size / size[:, None] for each in (now, after))
+        difference = np.abs(then_A - A).max(axis=1, initial=0.0)
         scale = np.abs(A).max(axis=1, initial=0.0) + speed + 1.0 / speed
         change.append(float((difference / scale).max(initial=0.0)))
     best = int(np.argmin(np.array(change) + CHANGED * np.arange(len(change))))
-    return found[best], change[best] <= CHANGED and found[best].axes.steady
+    there = SteadyAxes(after_it, found[best].axes.turned)
+    return found[best], change[best] <= CHANGED and found[best].axes.steady and there.steady
 
 
 def later(here: State, h: float) -> State:

@@ -184,3 +184,73 @@ def test_manipulated_states_do_not_pass(part: str, steady: bool) -> None:
     if part not in ("position", "multipliers"):
         checks = audited_states(solution_of([state], options={}), balanced=False)
         assert {check.status for check in checks} & {"WARN", "FAIL"}
+
+
+def jeffcott(rng: np.random.Generator, offset: float, carried: bool, *, unit: float = 1.0) -> tuple[fm.Model, float]:
+    """A disc with its mass off the axis on two springs, at rest or ``carried`` with its rotation; and m e Ω²/k over its size."""
+    mass, k, speed = rng.uniform(1.0, 5.0), rng.uniform(2e4, 5e4), rng.uniform(10.0, 40.0)
+    model = fm.Model("rotor", gravity=(0, 0, 0))
+    model.add(fm.RigidBody("hub", mass=1e-3, inertia=(1e-6 * unit**2,) * 3))
+    disc = fm.RigidBody("disc", mass=mass, inertia=(0.02 * unit**2,) * 3, com=(offset * unit, 0, 0), frames={"rim": (unit, 0, 0)})
+    model.add(disc)
+    ends = ("hub", "disc") if carried else (model.ground, "hub")
+    slides = fm.motions.Slide("x"), fm.motions.Slide("y")
+    model.add(fm.Chain("plane", *ends, motions=slides))
+    model.add(fm.Revolute("axle", *((model.ground, "hub") if carried else ("hub", "disc")), axis="z"))
+    for axis in (0, 1):
+        model.add(fm.JointSpring(f"spring {axis}", "plane", k=k, coordinate=axis))
+    model.add(fm.Drive("motor", "axle", fm.Ramp(0.3, rate=speed)))
+    return model, mass * offset * speed**2 / k
+
+
+def motion_of(found: Any) -> Any:
+    return next(check for check in found.audit if check.title == "Motion")
+
+
+@pytest.mark.filterwarnings("ignore::flexmbs.errors.AuditWarning")
+@pytest.mark.parametrize("seed", drawn(2, 40))
+@pytest.mark.parametrize("unit", [1.0, 1e3, 1e-3])
+def test_unbalance_is_a_finding_unless_it_rests_in_the_turning_part(seed: int, unit: float) -> None:
+    """The force of a later position, m e Ω² |r(0.3 rad) − r(0)|, over the stiffness; without it nothing to report."""
+    offset = 10.0 ** np.random.default_rng(seed).uniform(-4.0, 0.0)
+    model, size = jeffcott(np.random.default_rng(seed), offset, False, unit=unit)
+    rest = fm.statics(model, steady=True)
+    found = fm.linearize(model, at=rest)
+    apart = np.array([np.cos(0.6) - np.cos(0.3), np.sin(0.6) - np.sin(0.3)])
+    np.testing.assert_allclose(found.leaving, size * np.abs(apart).max(), rtol=1e-6)
+    diagram = fm.campbell(model, [model.drives["motor"].motion.rate], drive="motor")
+    status = "PASS" if found.leaving <= 1e-5 else "WARN" if found.leaving <= 0.05 else "FAIL"
+    assert motion_of(found).status == motion_of(diagram).status == status
+    for balanced in (
+        jeffcott(np.random.default_rng(seed), 0.0, False)[0],
+        jeffcott(np.random.default_rng(seed), offset, True)[0],
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert fm.linearize(balanced, at=fm.statics(balanced, steady=True)).verdict == "PASS"
+
+
+def test_states_that_change_are_a_finding_of_linearize() -> None:
+    """Springs at rest and in a turning shaft of two stiffnesses; an arm beside its equilibrium. A satellite spins steadily."""
+    model = fm.Model("shaft", gravity=(0, 0, 0))
+    for name in ("bearing", "shaft", "disc"):
+        model.add(fm.RigidBody(name, mass=1.0, inertia=(1.0, 1.0, 1.0)))
+    slides = fm.motions.Slide("x"), fm.motions.Slide("y")
+    model.add(fm.Chain("support", model.ground, "bearing", motions=slides))
+    model.add(fm.Revolute("axle", "bearing", "shaft", axis="z"))
+    model.add(fm.Chain("bending", "shaft", "disc", motions=slides))
+    for joint, axis, k in (("support", 0, 1e4), ("support", 1, 2e4), ("bending", 0, 1e4), ("bending", 1, 3e4)):
+        model.add(fm.JointSpring(f"{joint} {axis}", joint, k=k, coordinate=axis))
+    model.add(fm.Drive("motor", "axle", fm.Ramp(0.0, rate=20.0)))
+    arm = fm.Model("arm")
+    arm.add(fm.RigidBody("arm", mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.1)))
+    arm.add(fm.Revolute("hinge", arm.ground, "arm", axis="y", q0=0.7))
+    for changing in (model, arm):
+        with pytest.warns(AuditWarning, match="WARN: Motion: is not steady"):
+            assert fm.linearize(changing).verdict == "WARN"
+    satellite = fm.Model("satellite", gravity=(0, 0, 0))
+    satellite.add(fm.RigidBody("hull", mass=3.0, inertia=(1.0, 2.0, 2.5)))
+    satellite.add(fm.Free("orbit", satellite.ground, "hull", v0=(0, 0, 0, 0, 0, 2.0)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert fm.linearize(satellite).verdict == "PASS"
