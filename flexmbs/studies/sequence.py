@@ -56,7 +56,7 @@ def works_along(states: Sequence[State]) -> np.ndarray:
     """
     works = np.zeros((len(states), 3))
     for k, (a, b) in enumerate(itertools.pairwise(states)):
-        sides = ((a, -_displacement(b, a), b.t - a.t), (b, _displacement(a, b), a.t - b.t))
+        sides = ((a, -displacement(b, a), b.t - a.t), (b, displacement(a, b), a.t - b.t))
         of_forces = [evaluate(replace(each, s=SLOW * delta)).power[0] / SLOW for each, delta, _ in sides]
         of_drives = [
             each.lam @ (evaluate(each).gs.position - evaluate(replace(each, t=each.t + h)).gs.position) * np.sign(h)
@@ -66,7 +66,7 @@ def works_along(states: Sequence[State]) -> np.ndarray:
     return works
 
 
-def _displacement(a: State, b: State) -> np.ndarray:
+def displacement(a: State, b: State) -> np.ndarray:
     """(ns,) δ from state a to b, in the axes of b."""
     tree, delta = a.compiled.system.tree, np.zeros(len(a.s))
     for i, primary in enumerate(a.compiled.topology.tree):

@@ -4,6 +4,7 @@ import numbers
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from flexmbs.model.check import declaration_report
 from flexmbs.results.state import HasState, State, given_state, started
 from flexmbs.studies.balance import RANK, Balance, balance, moved
 from flexmbs.studies.equilibrium import Equilibrium
+from flexmbs.studies.equilibrium_path import growth, path_checks
 from flexmbs.studies.sequence import checked_times, judged, require_switch, solution_of
 from flexmbs.studies.tangent import dense, evaluate
 from flexmbs.studies.velocity_rows import later
@@ -324,7 +326,8 @@ def quasi_static(
 ) -> Solution:  # fmt: skip
     """Equilibria at the given times (s) along drives and loads of time, each starting from the previous one.
 
-    times (nt,): increasing, s.  allow_indifferent: unsupported coordinates keep their positions.  audit: judge the result.
+    times (nt,): increasing, s.  allow_indifferent: unsupported coordinates keep their positions.  audit: judge the result; it
+    warns of the first output at which the equilibrium is unstable, as `Equilibrium.stable` is, and of jumps between branches.
     The solution has the multipliers of rest, s = ṡ = 0; works are sums of mean forces of two equilibria
     times the displacements between them. Coulomb friction does not act.
     Raises `InputError`, and `SolverError` with the solution up to the time of failure.
@@ -345,27 +348,32 @@ def quasi_static(
     require_switch(audit)
     state = _first(model, float(moments[0]), start)
     found: list[State] = []
+    growths: list[float] = []
     options = {"analysis": "quasi-static"}
     for t in moments:
         try:
-            state = _followed(state, float(t), allow_indifferent=allow_indifferent)
+            here = _followed(state, float(t), allow_indifferent=allow_indifferent)
         except SolverError as error:
-            partial = solution_of(found, options=options, outcome=str(error), at_rest=True) if found else None
-            raise SolverError(f"quasi_static: at t = {t:g} s: {error}", partial) from None
+            reached = solution_of(found, options=options, outcome=str(error), at_rest=True) if found else None
+            raise SolverError(f"quasi_static: at t = {t:g} s: {error}", reached) from None
+        state = here.state
         found.append(state)
+        growths.append(growth(here) if audit else 0.0)
     path = solution_of(found, options=options, at_rest=True)
-    path = judged(path, audit=audit, balanced=True)
+    follow = partial(_followed, allow_indifferent=allow_indifferent)
+    more = path_checks(found, growths, lambda each, t: follow(each, t).state) if audit else []
+    path = judged(path, audit=audit, balanced=True, more=more)
     if audit:
         report_findings(path)
     return path
 
 
-def _followed(state: State, t: float, *, allow_indifferent: bool, halvings: int = MOST_HALVINGS) -> State:
+def _followed(state: State, t: float, *, allow_indifferent: bool, halvings: int = MOST_HALVINGS) -> Equilibrium:
     """The equilibrium at time t that follows a state, with intermediate times if necessary."""
     try:
-        return _Search(replace(state, t=t), steady=False, allow_indifferent=allow_indifferent).run(1).state
+        return _Search(replace(state, t=t), steady=False, allow_indifferent=allow_indifferent).run(1)
     except SolverError:
         if halvings == 0 or t == state.t:
             raise
-        middle = _followed(state, 0.5 * (state.t + t), allow_indifferent=allow_indifferent, halvings=halvings - 1)
+        middle = _followed(state, 0.5 * (state.t + t), allow_indifferent=allow_indifferent, halvings=halvings - 1).state
         return _followed(middle, t, allow_indifferent=allow_indifferent, halvings=halvings - 1)

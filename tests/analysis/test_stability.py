@@ -2,6 +2,7 @@
 unbalance of rotors above their critical speeds."""
 
 import itertools
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,14 @@ import pytest
 from draws import drawn
 
 import flexmbs as fm
+from flexmbs.errors import AuditWarning
 from flexmbs.motions import Slide
 from flexmbs.studies.equilibrium import Equilibrium
 
 K, L, M = 10.0, 1.0, 1.0
 
 
-def column(load: float) -> fm.Model:
+def column(load: float | fm.Ramp) -> fm.Model:
     """Ziegler's double pendulum of masses 2 m and m on springs k, a follower load at its end."""
     model = fm.Model("column", gravity=(0, 0, 0))
     end, at = model.ground, {"end": (0.0, 0.0, L)}
@@ -23,7 +25,7 @@ def column(load: float) -> fm.Model:
         body = model.add(fm.RigidBody(name, mass=mass, com=at["end"], inertia=(1e-9,) * 3, frames=at))
         model.add(fm.JointSpring(f"spring {name}", model.add(fm.Revolute(f"hinge {name}", end, body, axis="y")), k=K))
         end = body["end"]
-    model.add(fm.FrameForce("load", end, force=(0.0, 0.0, -load), axes="follower"))
+    model.add(fm.FrameForce("load", end, force=(0.0, 0.0, load if isinstance(load, fm.Ramp) else -load), axes="follower"))
     return model
 
 
@@ -181,3 +183,73 @@ def test_a_zero_of_the_residual_where_the_energy_has_no_minimum() -> None:
     assert slope < 0.0
     assert not found.stable
     assert found.frequencies == pytest.approx([-np.sqrt(-slope)], rel=1e-6)
+
+
+def path_finding(found: fm.Solution, title: str) -> str:
+    """The check of a title, if it is a finding."""
+    return " ".join(str(check) for check in found.audit if check.title == title and check.status != "PASS")
+
+
+@pytest.mark.filterwarnings("ignore::flexmbs.errors.AuditWarning")
+@pytest.mark.parametrize("seed", drawn(2, 20))
+def test_stability_along_a_path_is_that_of_each_equilibrium(seed: int) -> None:
+    """Flutter of Ziegler's column by a growing follower load; the first output beyond p = 7/2 − √2 is named."""
+    rate = np.random.default_rng(seed).uniform(1.0, 4.0) * K / L
+    times = np.linspace(0.0, 1.0, 6)
+    found = fm.quasi_static(column(fm.Ramp(0.0, rate=-rate)), times)
+    unstable = [not fm.statics(column(rate * t)).stable for t in times]
+    assert unstable == [bool(rate * t * L / K > 3.5 - np.sqrt(2.0)) for t in times]
+    told = path_finding(found, "Stability")
+    if any(unstable):
+        first = times[unstable.index(True)]
+        assert f"unstable at {sum(unstable)} of 6 outputs, the first at t = {first:.6g} s" in told
+    assert found.verdict == ("WARN" if any(unstable) else "PASS")
+
+
+def truss() -> fm.Model:
+    """Mises truss: two bars as springs of 10 kN/m, ends 2 m apart, the middle 0.3 m above them."""
+    model = fm.Model("truss", gravity=(0, 0, 0), frames={"left": (-1.0, 0, 0), "right": (1.0, 0, 0)})
+    top = model.add(fm.RigidBody("top", mass=1.0, inertia=(0.1, 0.1, 0.1)))
+    model.add(fm.Chain("plane", model.ground, top, motions=(Slide("x"), Slide("y")), q0=(0.0, 0.3)))
+    for side in ("left", "right"):
+        model.add(fm.PointSpring(side, model.ground[side], top, k=1e4, length=float(np.hypot(1.0, 0.3))))
+    return model
+
+
+def test_a_truss_snaps_through_under_a_load_and_not_under_a_drive() -> None:
+    """The jump is where the load 2 k y (l₀/l − 1) is largest; a drive leads through all positions without one."""
+    y = np.linspace(0.0, 0.3, 100001)
+    limit = (2e4 * y * (np.hypot(1.0, 0.3) / np.hypot(1.0, y) - 1.0)).max()
+    model = truss()
+    model.add(fm.FrameForce("load", "top", force=(0, fm.Ramp(0.0, rate=-1.25 * limit), 0)))
+    with pytest.warns(AuditWarning, match="WARN: Branch: jump by"):
+        found = fm.quasi_static(model, np.linspace(0.0, 1.0, 6))
+    told = float(path_finding(found, "Branch").split("t = ")[1].split(" s")[0])
+    assert 0.8 <= told <= 0.8 + 0.2 / 64 + 1e-6
+    driven = truss()
+    driven.add(fm.Drive("drive", "plane", fm.Ramp(0.3, rate=-0.6), coordinate=1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert fm.quasi_static(driven, np.linspace(0.0, 1.0, 6)).verdict == "PASS"
+
+
+@pytest.mark.parametrize("stiffness", [10.0, 40.0])
+def test_a_soft_shaft_turns_a_pendulum_over_its_dead_centre_by_a_jump(stiffness: float) -> None:
+    """k (ψ − φ) = m g r sin φ: one branch if k > m g r = 14.7 N m, otherwise it ends where dψ/dφ = 0."""
+    model = fm.Model("pendulum")
+    crank = model.add(fm.RigidBody("crank", mass=1.0, inertia=(0.1, 0.1, 0.1)))
+    rod = model.add(fm.RigidBody("rod", mass=3.0, com=(0, 0, -0.5), inertia=(0.25, 0.25, 0.001)))
+    model.add(fm.Revolute("motor", model.ground, crank, axis="y"))
+    model.add(fm.JointSpring("shaft", model.add(fm.Revolute("hinge", crank, rod, axis="y")), k=stiffness))
+    model.add(fm.Drive("drive", "motor", fm.Ramp(0.0, rate=1.0)))
+    weight = 3.0 * 9.81 * 0.5
+    times = np.linspace(0.0, 5.0, 11)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore" if stiffness < weight else "error")
+        told = path_finding(fm.quasi_static(model, times), "Branch")
+    if stiffness > weight:
+        assert not told
+    else:
+        turn = np.arccos(-stiffness / weight)
+        end = turn + weight / stiffness * np.sin(turn)
+        assert end <= float(told.split("t = ")[1].split(" s")[0]) <= end + 0.5 / 64 + 1e-5
