@@ -1,4 +1,4 @@
-"""Velocities at the start that only a drive's initial rate gives: the response to a blow, hardly meant by the user."""
+"""Velocities at the start that initial rates of drives and other constraints give: the response to a blow, hardly meant."""
 
 import numpy as np
 import scipy
@@ -6,64 +6,104 @@ import scipy
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.initial.assembly import CutVelocities
+from flexmbs.initial.contradiction import row_items
 from flexmbs.initial.initial_state import Moved
+from flexmbs.model.couplings import ConstantCoupling, coordinate_of
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import WARN, Check
 from flexmbs.system.compile import Compiled
+from flexmbs.system.records import Work
+from flexmbs.system.sizes import displacement_sizes, model_size
 from flexmbs.time_stepping.run import Run
 
-ROUND_OFF = 1e-6  # of the largest velocity at the start, at least of 1 rad/s or m/s
+ROUND_OFF = 1e-6  # of the largest velocity at the start, at least of 1 rad/s or the model's size per s
 NEGLIGIBLE = 1e-4  # of the joint's largest velocity in the run: ends of splines have slopes of about 1e-5
 FREE = 1e-6  # part of a velocity that motions with all drives at rest have
-REMEDY = "declare v0 of these joints, or start the drives at rest"
+REMEDY = "declare v0 of these joints (of a body without joint by fm.Free), or start the constraints at rest"
 
 
 def initial_rates(solution: SolutionData, run: Run) -> list[Check]:
-    """Joints without a declared v0 that start with the velocities of an impact because drives have a rate at
-    the start, min |Δs|_M with G s + γ̄ = 0, although the constraints leave them free, J N ≠ 0 with G N = 0.
+    """Joints without a declared v0 that start with the velocities of an impact because drives, couplings or
+    relations have a rate at the start, min |Δs|_M with G s + γ̄ = 0, although the constraints leave them
+    free, J N ≠ 0 with G N = 0.
     """
-    drives = [name for name, drive in solution.model.drives.items() if drive.motion.state(0.0)[1] != 0.0]
-    if not drives or run.begun is None:
+    if run.begun is None:
         return []
     moved = [each for each in run.begun.moved if _undeclared(solution, each)]
-    least = ROUND_OFF * max(1.0, float(np.abs(run.begun.s).max(initial=0.0)))
-    moved = [each for each in moved if each.velocity > max(least, NEGLIGIBLE * _fastest(solution, each.joint))]
-    found = [each for each in moved if _is_free(solution.compiled, run, each.joint)]
+    moved = [each for each in moved if each.velocity > _least(solution, run, each.joint)]
+    causes = _causes(solution, run) if moved else []
+    found = [each for each in moved if _is_free(solution.compiled, run, each.joint)] if causes else []
     if not found:
         return []
     speeds = ", ".join(f"{each.joint} at {each.velocity:.3g} {_unit(solution, each.joint)}" for each in found)
-    text = f"{speeds}: not declared, but the response to the jump of {', '.join(drives)} to an initial rate"
+    text = f"{speeds}: not declared, but the response to the jump of {', '.join(causes)} to an initial rate"
     return [Check("Initial velocities", WARN, text, REMEDY)]
 
 
+def _causes(solution: SolutionData, run: Run) -> list[str]:
+    """Constraints that have a rate beside the declared velocities: drives, rheonomic rows, γ̄ ≠ 0, and couplings whose declared
+    velocities do not fit."""
+    model, compiled, start = solution.model, solution.compiled, run.begun
+    assert start is not None
+    found = [name for name, drive in model.drives.items() if drive.motion.state(0.0)[1] != 0.0]
+    work, sizes = make_work(compiled.system, start.beta), displacement_sizes(compiled)
+    here = terms(compiled.system, work, 0.0, start.q.copy(), np.zeros(len(start.s)))
+    speed = max(1.0, float(np.abs(start.s / sizes).max(initial=0.0)))
+    rheonomic = np.abs(here.gd) > ROUND_OFF * speed * np.linalg.norm(here.G * sizes, axis=1)
+    found += [name for (section, name), moves in zip(row_items(compiled), rheonomic) if moves and section != "drives"]
+    for name, coupling in model.couplings.items():
+        if isinstance(coupling, ConstantCoupling):
+            used = [(coordinate_of(term.coordinate, model.joints), term.factor) for term in coupling.terms]
+            rates = [factor * model.joints[each.joint].initial_velocity[each.coordinate] for each, factor in used]
+            if abs(sum(rates)) > ROUND_OFF * max(map(abs, rates)):
+                found.append(name)
+    return list(dict.fromkeys(found))
+
+
 def _undeclared(solution: SolutionData, moved: Moved) -> bool:
-    """True for the velocities of a joint that has no v0."""
+    """True for the velocities of a joint that has no v0, and of a body without joint."""
     joint = solution.model.joints.get(moved.joint)
-    return joint is not None and joint.v0 is None
+    return joint.v0 is None if joint is not None else moved.joint in _free_bodies(solution.compiled)
 
 
-def _fastest(solution: SolutionData, name: str) -> float:
-    """Largest velocity of a joint at the outputs."""
-    return float(np.abs(solution.joint(name).velocity).max(initial=0.0))
+def _free_bodies(compiled: Compiled) -> dict[str, int]:
+    """Numbers of the bodies without joint, by the names of the coordinates that they have instead."""
+    return {each.label: i for i, each in enumerate(compiled.topology.tree) if each.joint is None}
+
+
+def _least(solution: SolutionData, run: Run, name: str) -> float:
+    """Velocity of a joint below which it is round-off, or negligible beside the largest one at the outputs."""
+    assert run.begun is not None
+    size = 1.0 if _unit(solution, name) == "rad/s" else model_size(solution.compiled)
+    speed = float(np.abs(run.begun.s / displacement_sizes(solution.compiled)).max(initial=0.0))
+    fastest = solution.joint(name).velocity if name in solution.model.joints else np.zeros(0)
+    return max(ROUND_OFF * size * max(1.0, speed), NEGLIGIBLE * float(np.abs(fastest).max(initial=0.0)))
 
 
 def _unit(solution: SolutionData, name: str) -> str:
     """Unit of the velocities of a joint."""
-    turns = {motion.turns for motion in solution.model.joints[name].motions if motion.nv}
-    return "(rad/s or m/s)" if len(turns) > 1 else "rad/s" if turns == {True} else "m/s"
+    joint = solution.model.joints.get(name)
+    turns = {motion.turns for motion in joint.motions if motion.nv} if joint is not None else set()
+    return "rad/s" if turns == {True} else "m/s" if turns == {False} else "(rad/s or m/s)"
 
 
 def _is_free(compiled: Compiled, run: Run, name: str) -> bool:
-    """True where a joint can move with all constraints kept and all drives held."""
-    start, place = run.begun, compiled.places.get(name)
-    if start is None or place is None:
-        return False
-    system, work = compiled.system, make_work(compiled.system, start.beta)
-    G = terms(system, work, 0.0, start.q.copy(), start.s.copy()).G
-    if place.cut >= 0:
-        rows = CutVelocities(system, work, [place.cut]).rows(start.q.copy())
-    else:
-        at, nv = int(system.tree.s_at[place.body]), int(system.tree.nv[place.body])
-        rows = np.eye(len(start.s))[at : at + nv]
-    free = scipy.linalg.null_space(G, rcond=FREE) if len(G) else np.eye(len(start.s))
-    return bool(np.abs(rows @ free).max(initial=0.0) > FREE)
+    """True where a joint can move with all constraints, drives and declared velocities held."""
+    start = run.begun
+    assert start is not None
+    work = make_work(compiled.system, start.beta)
+    G = terms(compiled.system, work, 0.0, start.q.copy(), start.s.copy()).G
+    declared = [key for key, joint in compiled.model.joints.items() if joint.v0 is not None]
+    held = np.vstack([G, *(_velocity_rows(compiled, work, start.q, key) for key in declared)])
+    free = scipy.linalg.null_space(held, rcond=FREE) if len(held) else np.eye(len(start.s))
+    return bool(np.abs(_velocity_rows(compiled, work, start.q, name) @ free).max(initial=0.0) > FREE)
+
+
+def _velocity_rows(compiled: Compiled, work: Work, q: np.ndarray, name: str) -> np.ndarray:
+    """H (nv, ns) of the velocities H s of a joint or a body without joint, in the state of ``work``."""
+    system, place = compiled.system, compiled.places.get(name)
+    if place is not None and place.cut >= 0:
+        return CutVelocities(system, work, [place.cut]).rows(q.copy())
+    body = _free_bodies(compiled).get(name, -1) if place is None else place.body
+    at, nv = (int(system.tree.s_at[body]), int(system.tree.nv[body])) if body >= 0 else (0, 0)
+    return np.eye(int(system.layout[2]))[at : at + nv]

@@ -1,5 +1,7 @@
 """Velocities that a drive with an initial rate gives to joints whose v0 nobody declared are reported with value and remedy."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,26 @@ def cart(motion: TimeLaw, v0: float | None = None) -> fm.Model:
     model.add(fm.Prismatic("rail", model.ground, frame, axis="x"))
     model.add(fm.Revolute("hinge", frame, bob, axis="y", v0=v0))
     model.add(fm.Drive("push", "rail", motion))
+    return model
+
+
+def hauled(by: str, rate: float) -> fm.Model:
+    """The same cart, hauled by a coupling with an offset of time, by a geared drum that is declared to turn, or by a relation."""
+    model = cart(fm.Ramp(0.0, rate=0.0))
+    model.drives.clear()
+    if by == "winch":
+        model.add(fm.LinearCoupling(by, {"rail": 1.0}, offset=fm.Ramp(0.0, rate=rate)))
+    elif by == "rack":
+        model.add(fm.RigidBody("drum", mass=1.0, inertia=(0.1, 0.1, 0.1)))
+        model.add(fm.Revolute("shaft", model.ground, "drum", axis="y", v0=5.0 * rate))
+        model.add(fm.RackPinion(by, "shaft", "rail", radius=0.2))
+    else:
+        model.add(
+            fm.Holonomic(
+                by, model.ground, "cart", lambda t, x, A: (x[0] - rate * t,),
+                jacobian=lambda t, x, A: ((1.0, 0.0, 0.0, 0.0, 0.0, 0.0, -rate),), rheonomic=True,
+            )
+        )  # fmt: skip
     return model
 
 
@@ -59,3 +81,32 @@ def test_slopes_at_the_ends_of_splines_are_no_jumps() -> None:
     assert 0.0 < abs(run_up(0.0).state(0.0)[1]) < 1e-4
     assert told(cart(run_up(0.0)), "joint") == []
     assert len(told(cart(run_up(0.01)), "joint")) == 1
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+@pytest.mark.parametrize("by", ["winch", "rack", "rope"])
+def test_couplings_and_relations_with_a_rate_are_reported(by: str, coordinates: str) -> None:
+    """The same blow as by a drive, 1.92 rad/s in either direction; at rest, and with all velocities declared, none."""
+    (found,) = told(hauled(by, 1.0), coordinates)
+    assert found.startswith("WARN: Initial velocities: hinge at 1.92 rad/s: not declared")
+    assert f"the jump of {by} to an initial rate" in found
+    assert told(hauled(by, 0.0), coordinates) == []
+    declared = hauled(by, 1.0)
+    declared.joints["hinge"] = dataclasses.replace(declared.joints["hinge"], v0=0.0)
+    assert told(declared, coordinates) == []
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+def test_a_body_without_joint_that_a_relation_pulls_is_reported(coordinates: str) -> None:
+    """A rope at the end of a free rod, r from its centre: ω = ẋ r m/(J + m r²)."""
+    model = fm.Model("rod", gravity=(0, 0, 0))
+    model.add(fm.RigidBody("rod", mass=2.0, inertia=(0.3, 0.3, 0.3), frames={"end": (0, 0, 0.5)}))
+    model.add(
+        fm.Holonomic(
+            "rope", model.ground, "rod/end", lambda t, x, A: (x[0] - t,),
+            jacobian=lambda t, x, A: ((1.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0),), rheonomic=True,
+        )
+    )  # fmt: skip
+    model.add(fm.PointSpring("aside", model.ground, "rod", k=1.0))
+    (found,) = told(model, coordinates)
+    assert found.startswith("WARN: Initial velocities: rod.free at 1.25")
