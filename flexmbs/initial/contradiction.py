@@ -4,8 +4,9 @@ import numpy as np
 
 from flexmbs.initial.assembly import holonomic_rows
 from flexmbs.system.compile import Compiled
+from flexmbs.system.sizes import displacement_sizes
 
-KEPT = 1e-6  # of the largest velocity, in m/s or rad/s
+KEPT = 1e-6  # of the largest velocity, at least 1 rad/s or the model's size per s
 PART = 1e-3  # of a row that depends on others: share of one of them
 
 
@@ -14,9 +15,11 @@ def row_owners(compiled: Compiled) -> list[str]:
     return [name for _, name in row_items(compiled)]
 
 
-def contradicting_rates(compiled: Compiled, rates: np.ndarray, G: np.ndarray, s: np.ndarray) -> list[str]:
-    """One line per joint, drive or coupling with residual rates ġ (nc,) of the rows G (nc, ns) at the velocities s of least
-    residual, with the names of those that it depends on.
+def contradicting_rates(
+    compiled: Compiled, rates: np.ndarray, shares: np.ndarray, G: np.ndarray, s: np.ndarray
+) -> list[str]:  # fmt: skip
+    """One line per joint, drive or coupling with residual rates ġ (nc,), also as ``shares`` of the sizes of their rows, of
+    the rows G (nc, ns) at the velocities s of least residual, with the names of those that it depends on.
 
     For models with nonholonomic rows; inconsistent holonomic rows already show in the positions.
     """
@@ -24,7 +27,7 @@ def contradicting_rates(compiled: Compiled, rates: np.ndarray, G: np.ndarray, s:
         return []
     found: dict[tuple[str, str], int] = {}
     owners, sizes = row_items(compiled), np.abs(rates)
-    wrong = sizes > KEPT * max(1.0, float(np.abs(s).max(initial=0.0)))
+    wrong = np.abs(shares) > KEPT * max(1.0, float(np.abs(s / displacement_sizes(compiled)).max(initial=0.0)))
     for k in np.flatnonzero(wrong):
         found[owners[k]] = max(int(k), found.get(owners[k], int(k)), key=sizes.__getitem__)
     return [

@@ -12,7 +12,7 @@ from flexmbs.initial.coupling_functions import coupling_function_problems
 from flexmbs.initial.contradiction import KEPT, contradicting_rates
 from flexmbs.initial.dependent_motions import require_independent_motions
 from flexmbs.initial.loop_closure import LoopClosure
-from flexmbs.initial.row_sizes import row_sizes, smallest_length
+from flexmbs.initial.row_sizes import relative_sizes, smallest_length
 from flexmbs.initial.undefined_forces import undefined_forces
 from flexmbs.initial.undefined_rows import undefined_relations
 from flexmbs.initial.user_rows import user_row_problems
@@ -30,14 +30,16 @@ from flexmbs.model.model import ModelData
 from flexmbs.system.compile import Compiled, compile_model
 from flexmbs.system.coordinates import inverse_coordinates
 from flexmbs.system.records import SPARE, BodyMotion, Evaluation, System, Work, copied, rows_of
+from flexmbs.system.sizes import coordinate_sizes, displacement_sizes, model_size
 
-CLOSED = 1e-10
+CLOSED = 1e-10  # rad, or relative to the size of the model, as the others here
+ROUND_OFF = 1e-15  # of lengths
 NEWTON_STEPS = 40
 ACCEPTED_GAP = 1e-7
 MOVED = 1e-9
 COINCIDING = 1e-9  # m, of points
 MOST_CLOSED = 1500  # velocities, of dense steps
-REPORTED = 1e-6  # change of a declared value (rad or m, or of its velocity over the largest) above round-off
+REPORTED = 1e-6  # change of a declared value (rad or relative, or of its velocity over the largest) above round-off
 SUSPECTS = "initial values, masses and forces"
 
 
@@ -160,7 +162,8 @@ def initial_state(
     left = _closed(compiled, work, t, q, s, how, loose)
     require_independent_motions(compiled, q, work.beta[:-SPARE])
     if not left <= ACCEPTED_GAP:
-        _raise_gaps(compiled, work.gs.position / row_sizes(compiled, terms(compiled.system, work, t, q, s).G), t, how)
+        sizes = relative_sizes(compiled, work, terms(compiled.system, work, t, q, s).G)
+        _raise_gaps(compiled, work.gs.position, work.gs.position / sizes, t, how)
     if len(unset):
         compiled = with_constants_of(compiled, work, t, q, unset)
         work = make_work(compiled.system, work.beta[:-SPARE])
@@ -176,7 +179,7 @@ def initial_state(
         found = _of_functions(compiled) or undefined_forces(compiled, t, q, s, work.beta[:-SPARE]) or found
         found = found or [f"model: no finite accelerations at t = {t:g} s; check {SUSPECTS}"]
         raise InputError(*found)
-    wrong = contradicting_rates(compiled, here.gd / row_sizes(compiled, here.G), here.G, s)
+    wrong = contradicting_rates(compiled, here.gd, here.gd / relative_sizes(compiled, work, here.G), here.G, s)
     if wrong:
         raise InputError(*wrong)
     _check_locked(compiled, start, q, s, work, how)
@@ -212,32 +215,33 @@ def _closed(
     if best.gap <= ACCEPTED_GAP:
         s[:] = closing.velocities(q)
         here = terms(system, work, t, q, s)
-        rates = np.abs(here.gd / row_sizes(compiled, here.G)).max(initial=0.0)
-        if rates > KEPT * max(1.0, _largest(s)) and not holonomic_rows(compiled).all():
+        rates = np.abs(here.gd / relative_sizes(compiled, work, here.G)).max(initial=0.0)
+        if rates > KEPT * max(1.0, _largest(s / displacement_sizes(compiled))) and not holonomic_rows(compiled).all():
             settle(compiled, work, t, q, s)  # inconsistent rows, reported by `contradicting_rates`
     return best.gap
 
 
-def _raise_gaps(compiled: Compiled, g: np.ndarray, t: float, how: Assemble) -> None:
+def _raise_gaps(compiled: Compiled, g: np.ndarray, shares: np.ndarray, t: float, how: Assemble) -> None:
     """Reason for an inconsistent initial state: a user function, locked joints, or lengths."""
     problems = _of_functions(compiled)
     if not problems and how.locked:
         free, found = initial_state(compiled.declared, t=t, how=Assemble(weights=how.weights, elastic=how.elastic))
         problems = [
             f"joints.{name}: is locked at q0, but the loops close only if it moves by {size:.4g}; unlock it or correct q0"
-            for name, size in _lock_changes(free, found, how)
-            if size > ACCEPTED_GAP
+            for name, size, share in _lock_changes(free, found, how)
+            if share > ACCEPTED_GAP
         ]
-    raise InputError(*(problems or _gaps(compiled, g, t, how)))
+    raise InputError(*(problems or _gaps(compiled, g, shares, t, how)))
 
 
-def _lock_changes(compiled: Compiled, found: "InitialState", how: Assemble) -> list[tuple[str, float]]:
-    """(locked joint, largest difference of its coordinates from the declared ones)."""
-    joints = compiled.model.joints
-    return [
-        (name, float(np.abs(joint_coordinates(compiled, found, name)[0] - joints[name].initial_position).max(initial=0.0)))
-        for name in how.locked
-    ]
+def _lock_changes(compiled: Compiled, found: "InitialState", how: Assemble) -> list[tuple[str, float, float]]:
+    """(locked joint, largest difference of its coordinates from the declared ones, the same relative to their sizes)."""
+    joints, length = compiled.model.joints, model_size(compiled)
+    changed = []
+    for name in how.locked:
+        change = offset(joints[name].motions, joints[name].initial_position, joint_coordinates(compiled, found, name)[0])
+        changed.append((name, _largest(change), _largest(change / coordinate_sizes(joints[name].motions, length))))
+    return changed
 
 
 def _check_locked(
@@ -245,12 +249,14 @@ def _check_locked(
 ) -> None:  # fmt: skip
     """Check that locked joints keep their declared coordinates and velocities."""
     state = InitialState(q, s, work.beta[:-SPARE], (), work.motion, work.cut.eta)
-    problems = []
+    length, problems = model_size(compiled), []
     for name in how.locked:
         joint = compiled.model.joints[name]
         place, speed = joint_coordinates(compiled, state, name)
-        for text, change in (("q0", place - joint.initial_position), ("v0", speed - joint.initial_velocity)):
-            if _largest(change) > ACCEPTED_GAP:
+        sizes = coordinate_sizes(joint.motions, length)
+        moved = offset(joint.motions, joint.initial_position, place)
+        for text, change in (("q0", moved), ("v0", speed - joint.initial_velocity)):
+            if _largest(change / sizes) > ACCEPTED_GAP:
                 problems.append(
                     f"joints.{name}: is locked, but the constraints hold only if {text} changes by {_largest(change):.4g}; "
                     "unlock it or another joint, or correct the initial values"
@@ -260,7 +266,8 @@ def _check_locked(
 
 
 class Settled(NamedTuple):
-    """Accelerations and multipliers of a consistent state; largest residual |g|; dependent rows or −1 − node."""
+    """Accelerations and multipliers of a consistent state; largest residual |g|, over the size of models below 1 m; dependent
+    rows or −1 − node."""
 
     sd: np.ndarray
     lam: np.ndarray
@@ -278,10 +285,12 @@ def settle(
     states = np.zeros(nz) if z is None else z
     work.path.beta[:] = work.beta[:-SPARE]
     here = Evaluation(q, s, sd, lam, states, work.r)
-    status = consistent(compiled.system, work, float(t), here, CLOSED, NEWTON_STEPS, left)
+    length = model_size(compiled)
+    least = max(CLOSED * min(1.0, length), ROUND_OFF * length)
+    status = consistent(compiled.system, work, float(t), here, least, NEWTON_STEPS, left)
     compiled.callbacks.raise_error()
     work.path.beta[:] = work.beta[:-SPARE]
-    return Settled(sd, lam, float(left[0]), int(status))
+    return Settled(sd, lam, float(left[0]) / min(1.0, length), int(status))
 
 
 def changes(compiled: Compiled, q: np.ndarray, s: np.ndarray) -> tuple[Moved, ...]:
@@ -299,60 +308,63 @@ def _moved(
     contradict the values declared for t = 0."""
     model, system = compiled.model, compiled.system
     in_tree, in_cuts = driven_coordinates(compiled)
-    length = smallest_length(compiled)
-    least = {"q0": REPORTED * length, "v0": REPORTED * max(length, _largest(s))}
+    size, reach = model_size(compiled), displacement_sizes(compiled)
+    length = min(1.0, smallest_length(compiled) / size)
+    least = {"q0": REPORTED * length, "v0": REPORTED * max(length, _largest(s / reach))}
+    found: list[Moved] = []
 
-    def moved(name: str, joint: Joint | None, position: np.ndarray, velocity: np.ndarray) -> Moved:
-        change = {"q0": _largest(position), "v0": _largest(velocity)}
-        against = () if joint is None else tuple(k for k in change if getattr(joint, k) is not None and change[k] > least[k])
-        return Moved(name, change["q0"], change["v0"], against)
+    def add(name: str, joint: Joint | None, position: np.ndarray, velocity: np.ndarray, sizes: np.ndarray) -> None:
+        shares = {"q0": _largest(position / sizes), "v0": _largest(velocity / sizes)}
+        against = () if joint is None else tuple(k for k in shares if getattr(joint, k) is not None and shares[k] > least[k])
+        if max(shares.values()) > MOVED * length and (name not in compiled.topology.cuts or against):
+            found.append(Moved(name, _largest(position), _largest(velocity), against))
 
-    found = []
     for i, primary in enumerate(compiled.topology.tree):
         at, to, nv = (int(n[i]) for n in (system.tree.q_at, system.tree.s_at, system.tree.nv))
         led = t != 0.0 and bool(in_tree[to : to + nv].any())
         joint = None if primary.joint is None or led else model.joints[primary.joint]
         velocity = (s - start.s)[to : to + nv]
-        found.append(moved(primary.label, joint, offset(primary.motions, start.q[at:], q[at:]), velocity))
+        add(primary.label, joint, offset(primary.motions, start.q[at:], q[at:]), velocity, reach[to : to + nv])
         at, to, nf = (int(n[i]) for n in (system.tree.qf_at, system.tree.sf_at, system.tree.nf))
-        found.append(moved(f"shape of {primary.body}", None, (q - start.q)[at : at + nf], (s - start.s)[to : to + nf]))
+        shape = slice(to, to + nf)
+        add(f"shape of {primary.body}", None, (q - start.q)[at : at + nf], (s - start.s)[shape], reach[shape])
     for k, name in enumerate(compiled.topology.cuts):
         joint, at, nv = model.joints[name], int(system.cuts.beta_at[k]), int(system.cuts.nv[k])
         if nv == 0 or (joint.q0 is None and joint.v0 is None) or (t != 0.0 and any((k, v) in in_cuts for v in range(nv))):
             continue
         position = offset(compiled.places[name].motions, joint.initial_position, work.beta[at:])
-        here = moved(name, joint, position, work.cut.eta[k, :nv] - joint.initial_velocity)
-        found += [here] if here.against else []
-    return tuple(each for each in found if max(each.position, each.velocity) > MOVED * length)
+        sizes = coordinate_sizes(compiled.places[name].motions, size)
+        add(name, joint, position, work.cut.eta[k, :nv] - joint.initial_velocity, sizes)
+    return tuple(found)
 
 
 def _largest(a: np.ndarray) -> float:
     return float(np.abs(a).max(initial=0.0))
 
 
-def _gaps(compiled: Compiled, g: np.ndarray, t: float, how: Assemble) -> list[str]:
-    """One line per joint that cannot close."""
+def _gaps(compiled: Compiled, g: np.ndarray, shares: np.ndarray, t: float, how: Assemble) -> list[str]:
+    """One line per joint that cannot close; ``shares``: the gaps relative to the sizes of their rows."""
     cuts = compiled.system.cuts
     bend = ", or allow deformation: Assemble(elastic=True)"
     remedy = bend if compiled.data and not how.elastic else ""
     lines = []
     for k, name in enumerate(compiled.topology.cuts):
-        rows = g[cuts.row[k] : cuts.row[k] + cuts.rows[k]]
-        gap = float(np.abs(rows).max(initial=0.0))
-        if not gap <= ACCEPTED_GAP:
+        rows = slice(int(cuts.row[k]), int(cuts.row[k] + cuts.rows[k]))
+        gap = _largest(g[rows])
+        if not _largest(shares[rows]) <= ACCEPTED_GAP:
             lines.append(
                 f"joints.{name}: the loop does not close, residual gap {gap:.4g} (m or rad); "
                 f"correct the lengths or start closer with q0{remedy}"
             )
     for name, drive in zip(compiled.model.drives, rows_of(compiled.system.drives)):
         row = drive.row
-        if drive.cut < 0 and not abs(g[row]) <= ACCEPTED_GAP:
+        if drive.cut < 0 and not abs(shares[row]) <= ACCEPTED_GAP:
             lines.append(
                 f"drives.{name}: its motion contradicts the joints, residual {g[row]:.4g} at t "
                 f"= 0; correct the motion or the lengths"
             )
     for name, row in zip(compiled.model.couplings, compiled.system.couplers.row):
-        if not abs(g[row]) <= ACCEPTED_GAP:
+        if not abs(shares[row]) <= ACCEPTED_GAP:
             lines.append(
                 f"couplings.{name}: its equation contradicts the joints, residual {g[row]:.4g} at t = {t:g} s; correct its "
                 "offset, or omit it: the initial position then gives it"

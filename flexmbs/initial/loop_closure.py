@@ -27,10 +27,10 @@ from flexmbs.initial.assembly import (
     offset,
 )
 from flexmbs.initial.priorities import Condition, by_priority, root_of
-from flexmbs.initial.row_sizes import row_sizes
+from flexmbs.initial.row_sizes import relative_sizes
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import Work, rows_of
-from flexmbs.system.sizes import displacement_sizes, model_size
+from flexmbs.system.sizes import coordinate_sizes, displacement_sizes, model_size
 
 STEPS = 100
 TRIALS = 12  # of the damping of one step
@@ -38,7 +38,7 @@ LARGEST_STEP = 0.7  # rad, or relative to the size of the model
 FIRST_DAMPING = 1e-2  # of the largest squared singular value, at a gap of the size of the model
 STATIONARY = 1e-6  # slope of the gap over its upper bound
 SLOW = 0.98  # of the gap after five steps
-CLOSED = 1e-9  # gap (m or rad)
+CLOSED = 1e-9  # gap, rad or relative to the size of the model, as all gaps here
 ROUND_OFF = 1e-14
 ROUNDED = 1e-2  # gap by rounding of declared values: no other position closes without changing them
 KEPT = 1e-12  # negligible changes
@@ -96,11 +96,13 @@ class LoopClosure:
         self.declared_values = declared_values(compiled, how, "q0")
         self.cut_velocities = CutVelocities(compiled.system, work, [cut.number for cut in self.declared_values.cuts])
         self.size, self.reach = model_size(compiled), displacement_sizes(compiled)
+        self.cost = float(compiled.system.bodies.mass.sum()) * self.size**2
         balls = enumerate(compiled.topology.tree)
         self.balls = [i for i, primary in balls if any(motion.nq > motion.nv for motion in primary.motions)]
         self.rng = np.random.default_rng(0)
         self.sizes = np.ones(compiled.n_constraints)
-        self.sizes = row_sizes(compiled, self._terms(q0, s0).G)
+        self.cut_sizes = self._cut_sizes(self.declared_values)
+        self.sizes = relative_sizes(compiled, work, self._terms(q0, s0).G)
 
     def positions(self) -> Place:
         """The position of least change; if loops do not close, the one with the smallest gap found."""
@@ -125,8 +127,8 @@ class LoopClosure:
                 continue
             body, v = int(drive.body), int(drive.v)
             moving = [motion for motion in self.compiled.topology.tree[body].motions for _ in range(motion.nv)]
-            if moving[v].slides and np.abs(g[drive.row]) > FAR_DRIVE * self.size:
-                d[system.tree.s_at[body] + v] = -g[drive.row]
+            if moving[v].slides and np.abs(g[drive.row]) > FAR_DRIVE:
+                d[system.tree.s_at[body] + v] = -g[drive.row] * self.size
         return d
 
     def velocities(self, q: np.ndarray) -> np.ndarray:
@@ -142,10 +144,10 @@ class LoopClosure:
         declared, bodies, others = self._soft(w, now.M, H, off, np.zeros(ns), root_of(now.M[np.ix_(e, e)]))
         rows = np.vstack([np.eye(ns)[w.locked], H[w.cut_locked]])
         locked = Condition(rows, -np.concatenate([np.zeros(len(rows) - w.cut_locked.sum()), off[w.cut_locked]]))
-        G = _without_rounding(now.G)
+        G = _without_rounding(now.G, self.reach)
         for free in (w.movable, w.movable | e, w.joint | e):
-            x = _solved([Condition(G, -now.gd), locked, bodies, declared, others], free)
-            least = CLOSED * max(1.0, float(np.abs(self.s0 + x).max(initial=0.0)))
+            x = _solved([Condition(G, -now.gd), locked, bodies, declared, others], free, self.reach)
+            least = CLOSED * max(1.0, float(np.abs((self.s0 + x) / self.reach).max(initial=0.0)))
             if max(np.abs(A @ x - b).max(initial=0.0) for A, b in ((G, -now.gd), locked)) <= least:
                 break
         return np.asarray(self.s0 + x)
@@ -215,7 +217,7 @@ class LoopClosure:
                 break
             better = None
             for _ in range(TRIALS):
-                damping = factor * top**2 * min(1.0, gap / self.size)
+                damping = factor * top**2 * min(1.0, gap)
                 x = np.zeros(len(free))
                 y = vt.T @ (part * size / np.maximum(size**2 + damping, 1e-24 * top**2 + 1e-300))
                 x[free] = -scipy.linalg.solve_triangular(L.T, y)
@@ -244,7 +246,10 @@ class LoopClosure:
         for _ in range(ROUNDS):
             found = self._least(place, search, place.M)
             step = float(np.abs((found.d - place.d) / self.reach).max(initial=0.0))
-            if step > CONTRACTING * last or self._declared_change(found) > DEARER * self._declared_change(place) + KEPT:
+            if (
+                step > CONTRACTING * last
+                or self._declared_change(found) > DEARER * self._declared_change(place) + KEPT * self.cost
+            ):
                 break
             place, last = found, step
             if step <= SETTLED:
@@ -260,7 +265,7 @@ class LoopClosure:
             r, J = _rows(place, search)
             soft = self._soft(w, M, place.H, place.off, place.d, root)
             B = self._directions(place.d)
-            x = _solved([Condition(J, -r), *(Condition(A @ B, b) for A, b in soft)], search.free)
+            x = _solved([Condition(J, -r), *(Condition(A @ B, b) for A, b in soft)], search.free, self.reach)
             longest = float(np.abs(x / self.reach).max(initial=0.0))
             if not longest > SETTLED:
                 break
@@ -268,7 +273,7 @@ class LoopClosure:
             while part >= SHORTEST and better is None:
                 trial = self._closed(self._place(place.d + part * x, place, part * x), search)
                 costs = _costs(soft, trial.d - place.d)
-                lower = _lower(costs, now) or (longest < HALF * last and not _lower(now, costs))
+                lower = _lower(costs, now, self.cost) or (longest < HALF * last and not _lower(now, costs, self.cost))
                 if lower and _missing(trial, search) <= CLOSED:
                     better = trial
                 part *= 0.5
@@ -298,7 +303,8 @@ class LoopClosure:
         A = np.zeros((np.count_nonzero(own), len(d)))
         A[:, own] = root_of(W[np.ix_(own, own)]).T
         j = w.joint
-        moves = np.abs(H[:, j]).max(axis=1, initial=0.0) > KEPT * max(1.0, float(np.abs(H).max(initial=0.0)))
+        span = np.abs(H * self.reach)
+        moves = span[:, j].max(axis=1, initial=0.0) > KEPT * max(1.0, float(span.max(initial=0.0)))
         cut = cut & moves
         rows = H[cut]
         if not len(rows):
@@ -332,7 +338,13 @@ class LoopClosure:
     def _cut_rates(self, q: np.ndarray, w: Declared) -> tuple[np.ndarray, np.ndarray]:
         """H of the cut joints that take part, and H s⁰ − v⁰."""
         H = CutVelocities(self.compiled.system, self.work, [cut.number for cut in w.cuts]).rows(q)
-        return H, H @ self.s0 - np.concatenate([np.zeros(0), *(cut.velocity for cut in w.cuts)])
+        off = H @ self.s0 - np.concatenate([np.zeros(0), *(cut.velocity for cut in w.cuts)])
+        sizes = self._cut_sizes(w)
+        return H / sizes[:, None], off / sizes
+
+    def _cut_sizes(self, w: Declared) -> np.ndarray:
+        """Comparable changes of the coordinates of the cut joints that take part."""
+        return np.concatenate([np.zeros(0), *(coordinate_sizes(cut.motions, self.size) for cut in w.cuts)])
 
     def _place(self, d: np.ndarray, last: Place | None = None, x: np.ndarray | None = None) -> Place:
         """The position q⁰ ⊕ d, or that of ``last`` ⊕ x."""
@@ -343,8 +355,8 @@ class LoopClosure:
             displaced(self.compiled.system, q, step, moved)
         now = self._terms(moved, np.zeros(len(d)))
         cuts, system = self.declared_values.cuts, self.compiled.system
-        H = self.cut_velocities.rows(moved)
-        off = cut_offsets(system, cuts, self.work.beta)
+        H = self.cut_velocities.rows(moved) / self.cut_sizes[:, None]
+        off = cut_offsets(system, cuts, self.work.beta) / self.cut_sizes
         d = self._turned(d, moved)
         beta = self.work.beta[: len(self.beta0)].copy()
         return Place(d, moved, beta, now.M, now.G[self.holonomic], now.g[self.holonomic], H, off)
@@ -395,21 +407,21 @@ def _missing(place: Place, search: Search) -> float:
     return size if np.isfinite(size) else np.inf
 
 
-def _solved(conditions: list[Condition], free: np.ndarray) -> np.ndarray:
-    """x with the free components only."""
+def _solved(conditions: list[Condition], free: np.ndarray, reach: np.ndarray) -> np.ndarray:
+    """x with the free components only, in coordinates of equal size."""
     x = np.zeros(len(free))
-    x[free] = by_priority([Condition(A[:, free], b) for A, b in conditions], int(np.count_nonzero(free)))
-    return x
+    x[free] = by_priority([Condition((A * reach)[:, free], b) for A, b in conditions], int(np.count_nonzero(free)))
+    return x * reach
 
 
 def _costs(conditions: list[Condition], x: np.ndarray) -> list[float]:
     return [float(((A @ x - b) ** 2).sum()) for A, b in conditions]
 
 
-def _lower(costs: list[float], than: list[float]) -> bool:
-    """Whether the first cost that differs is smaller."""
+def _lower(costs: list[float], than: list[float], whole: float) -> bool:
+    """Whether the first cost that differs is smaller; ``whole``: cost of a displacement of the size of the model."""
     for cost, other in zip(costs, than):
-        if abs(cost - other) > 1e-13 * other + KEPT**2:
+        if abs(cost - other) > 1e-13 * other + KEPT**2 * whole:
             return cost < other
     return False
 
@@ -420,6 +432,7 @@ def turning(turn: np.ndarray) -> np.ndarray:
     return np.asarray(np.eye(3) + 0.5 * S + (1.0 / 12.0 if a < 1e-4 else (1.0 - 0.5 * a / np.tan(0.5 * a)) / a**2) * S @ S)
 
 
-def _without_rounding(G: np.ndarray) -> np.ndarray:
+def _without_rounding(G: np.ndarray, reach: np.ndarray) -> np.ndarray:
     """Rows with entries at round-off set to zero, which no velocity should compensate."""
-    return np.where(np.abs(G) <= KEPT * np.maximum(1.0, np.abs(G).max(axis=1, initial=0.0))[:, None], 0.0, G)
+    size = np.abs(G * reach)
+    return np.where(size <= KEPT * np.maximum(1.0, size.max(axis=1, initial=0.0))[:, None], 0.0, G)

@@ -6,6 +6,8 @@ import numpy as np
 from flexmbs.model.general_couplings import GeneralCoupling
 from flexmbs.model.relations.relation import FunctionRows, Relation
 from flexmbs.system.compile import Compiled
+from flexmbs.system.records import Work
+from flexmbs.system.sizes import displacement_sizes, model_size
 
 LATER = (0.37, 1.9, 11.0, 73.0)  # s, at which functions may show that they depend on time
 LEAST, MOST = 1e-6, 1e6  # of user rows, per m or rad; a smaller one at the start only is near a dead centre
@@ -27,10 +29,28 @@ def row_sizes(compiled: Compiled, G: np.ndarray) -> np.ndarray:
     return found
 
 
+def relative_sizes(compiled: Compiled, work: Work, G: np.ndarray) -> np.ndarray:
+    """(nc,) sizes that make residuals relative to the size of the model, or to 1 rad: of user rows, couplings and drives
+    ‖G d‖ with displacements d of that size, of rows between frames max(L |f|, |n|) with their covectors (f, n), L the size
+    of the model, at most that of their curve."""
+    length, cuts, reach = model_size(compiled), compiled.system.cuts, displacement_sizes(compiled)
+    moving = np.linalg.norm(G * reach, axis=1)
+    found = np.where(np.linalg.norm(G, axis=1) >= LEAST * np.minimum(1.0, 1.0 / length), moving, 1.0)
+    for k, name in enumerate(compiled.topology.cuts):
+        joint, rows = compiled.model.joints[name], int(cuts.rows[k])
+        extent = joint.extent if isinstance(joint, Relation) else np.inf
+        if isinstance(joint, Relation) and isinstance(joint.row(), FunctionRows) and extent == np.inf:
+            continue
+        f, n = np.linalg.norm(work.cut.covectors[k].reshape(6, 2, 3)[:rows], axis=2).T
+        own = np.maximum(length * f, n) if extent == np.inf else min(length, extent) * f
+        found[int(cuts.row[k]) : int(cuts.row[k]) + rows] = np.where(own > 0.0, own, 1.0)
+    return found
+
+
 def smallest_length(compiled: Compiled) -> float:
-    """The extent (m) of the smallest curve or surface, at most 1 m: positions and velocities are small beside 1 with it."""
+    """The extent (m) of the smallest curve or surface, infinite without one."""
     relations = (joint for joint in compiled.model.joints.values() if isinstance(joint, Relation))
-    return min((joint.extent for joint in relations if joint.extent < 1.0), default=1.0)
+    return min((joint.extent for joint in relations), default=np.inf)
 
 
 def unsuitable_size(least: float, most: float) -> str:

@@ -15,7 +15,7 @@ from scipy.linalg import cholesky, orthogonal_procrustes, solve_triangular
 from flexmbs.diagnosis.rank import displaced
 from flexmbs.dynamics.dense import terms
 from flexmbs.errors import SolverError
-from flexmbs.initial.row_sizes import row_sizes
+from flexmbs.initial.row_sizes import relative_sizes
 from flexmbs.results.state import State
 from flexmbs.studies.tangent import Tangents, Values, evaluate, tangents
 from flexmbs.system.records import SPARE
@@ -56,7 +56,7 @@ class Balance:
 
     r (ns,), g (n,): imbalance and gaps, rates of integrators under g; K (ns, ns): ∂R/∂δ, both with the other force states at
     ż = 0; forces (ns, n): columns Gᵀ and −∂R/∂z; own: those other states; integrators (nz,): mask;
-    N (ns, f): free directions; P (ns, n): δ_p = −P g; stiffness (f, f): NᵀKN.
+    N (ns, f): free directions; P (ns, n): δ_p = −P g; stiffness (f, f): NᵀKN; rows (nc,): sizes of the rows of G.
     """
 
     state: State
@@ -67,6 +67,7 @@ class Balance:
     N: np.ndarray
     P: np.ndarray
     sizes: np.ndarray
+    rows: np.ndarray
     tangents: Tangents
     own: OwnStates
     integrators: np.ndarray
@@ -110,10 +111,7 @@ class Balance:
 
     def _change(self, out: np.ndarray, delta: np.ndarray) -> np.ndarray:
         """Change of (λ, z) that balances ``out`` + K δ along the constraints."""
-        G = self.forces[:, : len(self.state.lam)].T
-        scale = np.ones(self.forces.shape[1])
-        scale[: len(G)] = 1.0 / row_sizes(self.state.compiled, G)
-        change = scale * np.linalg.lstsq(self.forces * scale, out + self.K @ delta, rcond=RANK)[0]
+        change = balancing(self.forces, out + self.K @ delta, self.sizes, self.rows)
         change[len(self.state.lam) + self.own.places] = self.own.change + self.own.slope @ delta
         if self.own.kept.any():
             change[len(self.state.lam) + self.own.places] += self._carried(delta)
@@ -203,7 +201,17 @@ def balance(state: State) -> Balance:
     g = np.concatenate([values.gs.position, values.force_rate[used]])
     N, P = free_directions(known.M, rows)
     r, K = values.r + by_own @ own.change, slopes.q.r.T + by_own @ own.slope
-    return Balance(state, r, g, K, forces, N, P, displacement_sizes(state.compiled), slopes, own, used)
+    sizes = displacement_sizes(state.compiled)
+    return Balance(state, r, g, K, forces, N, P, sizes, relative_sizes(state.compiled, work, known.G), slopes, own, used)
+
+
+def balancing(columns: np.ndarray, load: np.ndarray, sizes: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """x with columns x = load, of least norm relative to the sizes of the ``rows`` that the first columns are, in moments
+    and forces times the size of the model."""
+    scale = np.linalg.norm(columns * sizes[:, None], axis=0)
+    scale[: len(rows)] = rows
+    scale = 1.0 / np.where(scale > 0.0, scale, 1.0)
+    return np.asarray(scale * np.linalg.lstsq(columns * sizes[:, None] * scale, sizes * load, rcond=RANK)[0])
 
 
 def settled_states(state: State) -> tuple[State, Values, Tangents, OwnStates]:

@@ -10,21 +10,22 @@ from flexmbs.audit import report_findings
 from flexmbs.dynamics.dense import terms
 from flexmbs.errors import InputError, SolverError
 from flexmbs.initial import arguments
-from flexmbs.initial.row_sizes import row_sizes
+from flexmbs.initial.row_sizes import relative_sizes
 from flexmbs.model.check_functions import require_functions
 from flexmbs.results.joints import path_coordinates
 from flexmbs.results.linear_range import MOST_PLACES, MOST_TIMES, displacements
 from flexmbs.results.state import HasState, State, given_state, with_prescribed
 from flexmbs.results.views import FloatArray
+from flexmbs.studies.balance import balancing
 from flexmbs.studies.jacobians import joint_directions_of
 from flexmbs.studies.sequence import judged, require_switch, solution_of
-from flexmbs.studies.tangent import evaluate
+from flexmbs.studies.tangent import dense, evaluate
 from flexmbs.system.check import PASS, WARN, Check
 from flexmbs.system.compile import compile_model
 from flexmbs.system.records import LOADINGS, POWER_FORCES, SETTLED, depends_on_reactions
 from flexmbs.system.sizes import displacement_sizes
 
-BALANCED = 1e-9  # of the multipliers, or N m: forces that nothing balances
+BALANCED = 1e-9  # of the moments and forces over the size of the model: what nothing balances is round-off
 NEGLIGIBLE = 0.01  # of the size of a body: displacements that change no kinematics to speak of
 
 
@@ -104,7 +105,7 @@ def inverse_dynamics(motion: Solution | HasState, *, actuators: str | Sequence[s
     solution = solution_of(held, options={"analysis": "inverse dynamics"}, power=power)
     remainder = np.array([each[2] for each in found])
     needed = np.abs(remainder * displacement_sizes(compiled)).max(initial=0.0)
-    balanced = not names and not compiled.data and needed <= BALANCED * max(np.abs(lam).max(initial=0.0), 1.0)
+    balanced = not names and not compiled.data and needed <= BALANCED * max(each[5] for each in found)
     elastic = any(np.abs(solution.elastic(name)).max(initial=0.0) > 0.0 for name in compiled.data)
     more = _held(solution, remainder) if audit else []
     solution = judged(solution, audit=audit, balanced=bool(balanced), deformed=elastic, more=more)
@@ -152,24 +153,26 @@ def _states(motion: Solution | HasState) -> list[State]:
     return [State(compiled, float(t), q, s, sd, lam, z, b) for t, q, s, sd, lam, z, b in rows]
 
 
-def _efforts(state: State, names: Sequence[str], *, keep_drives: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool, float]:
-    """λ (nc,), τ of the named joints, the remainder (ns,), whether τ and the drives' λ are unique, power of τ."""
+def _efforts(
+    state: State, names: Sequence[str], *, keep_drives: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool, float, float]:  # fmt: skip
+    """λ (nc,), τ of the named joints, the remainder (ns,), whether τ and the drives' λ are unique, power of τ, and the largest
+    moment, or force times the size of the model."""
     compiled = state.compiled
-    known = terms(compiled.system, state.work(), state.t, state.q, state.s, state.z)
+    work, sizes = state.work(), displacement_sizes(compiled)
+    known = terms(compiled.system, work, state.t, state.q, state.s, state.z)
     driven = compiled.system.drives.row
     rows = np.arange(compiled.n_constraints) if keep_drives else np.setdiff1d(np.arange(compiled.n_constraints), driven)
     S = [joint_directions_of(state, name) for name in names]
     columns = np.vstack([known.G[rows], *S]).T
-    scale = np.ones(columns.shape[1])
-    scale[: len(rows)] = 1.0 / row_sizes(compiled, known.G)[rows]
-    columns = columns * scale
+    of_rows = relative_sizes(compiled, work, known.G)[rows]
     lam = np.zeros(compiled.n_constraints)
     loaded = depends_on_reactions(compiled.system)
     for turn in range(LOADINGS if loaded else 1):
         needed = evaluate(replace(state, lam=lam)).r + known.G.T @ lam
-        x = np.linalg.lstsq(columns, needed, rcond=1e-10)[0] if columns.size else np.zeros(columns.shape[1])
+        x = balancing(columns, needed, sizes, of_rows) if columns.size else np.zeros(columns.shape[1])
         before, lam = lam, np.zeros(compiled.n_constraints)
-        lam[rows] = (scale * x)[: len(rows)]
+        lam[rows] = x[: len(rows)]
         if np.abs(lam - before).max(initial=0.0) <= SETTLED * (1.0 + turn) * np.abs(lam).max(initial=0.0):
             break
     else:
@@ -177,7 +180,11 @@ def _efforts(state: State, names: Sequence[str], *, keep_drives: bool) -> tuple[
             raise SolverError("inverse_dynamics: no reactions agree with the friction that they cause; reduce the friction")
     asked = np.concatenate([np.flatnonzero(np.isin(rows, driven)), np.arange(len(rows), columns.shape[1])]).astype(int)
     power = float(x[len(rows) :] @ (columns.T @ state.s)[len(rows) :])
-    return lam, x[len(rows) :], needed - columns @ x, _unique(columns, asked), power
+    scaled = columns * sizes[:, None]
+    scaled[:, : len(rows)] /= of_rows
+    parts = (columns * x).T, dense(state).M @ state.sd, needed
+    largest = max(float(np.abs(part * sizes).max(initial=0.0)) for part in parts)
+    return lam, x[len(rows) :], needed - columns @ x, _unique(scaled, asked), power, largest
 
 
 def _unique(columns: np.ndarray, asked: np.ndarray) -> bool:

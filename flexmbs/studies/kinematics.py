@@ -13,7 +13,7 @@ from flexmbs.diagnosis.rank import pivots
 from flexmbs.dynamics.dense import Terms, terms
 from flexmbs.errors import AuditWarning, InputError, SolverError
 from flexmbs.initial.initial_state import consistent_state
-from flexmbs.initial.row_sizes import row_sizes
+from flexmbs.initial.row_sizes import relative_sizes
 from flexmbs.model.check import declaration_report
 from flexmbs.model.general_couplings import nonholonomic_couplings
 from flexmbs.model.relations import nonholonomic
@@ -25,15 +25,15 @@ from flexmbs.studies.stated_rates import require_stated_rates
 from flexmbs.system.check import WARN, Check
 from flexmbs.system.names import velocity_names
 from flexmbs.system.records import SPARE
-from flexmbs.system.sizes import displacement_sizes, model_size
+from flexmbs.system.sizes import displacement_sizes
 
 NEWTON_STEPS = 12
-CLOSED = 1e-11  # rad or m of the coordinates
-ROUND_OFF = 1e-15  # m: gaps that no step makes smaller
-SHORTEST = 1e-4  # of the size of the model, or 1 rad: shorter rows may be round-off
-FAR = 3.0  # rad or m of the coordinates: Newton's method has left the branch
+CLOSED = 1e-11  # rad of the coordinates, or of the size of the model
+ROUND_OFF = 1e-15  # of the size of a row: gaps that no step makes smaller
+SHORTEST = 1e-4  # of the size of a row: shorter ones may be round-off
+FAR = 3.0  # rad of the coordinates, or of the size of the model: Newton's method has left the branch
 SINGULAR = 1e-7  # smallest over largest singular value
-CONTRADICTION = 1e-7  # rad/s, m/s
+CONTRADICTION = 1e-7  # of the velocities, at least 1 rad/s or the size of the model per s
 REACH = 0.3  # rad or over the size of the model, between two positions
 MOST_HALVINGS = 12
 
@@ -113,26 +113,25 @@ class _Path:
 
     def require_fully_driven(self, state: State) -> None:
         """Raises `InputError` naming the free coordinates."""
-        G = self._unit_rows(state, _known(state)[0].G)[0]
+        G = self._unit_rows(*_known(state)[::2])[0]
         _, size, vt = np.linalg.svd(G)
         rank = int((size > SINGULAR * size.max(initial=1e-300)).sum())
         free = len(self.columns) - rank
         if free > 0:
             names = velocity_names(state.compiled)
-            moving = np.abs(vt[rank:] / self.sizes[self.columns]).max(axis=0)
+            moving = np.abs(vt[rank:]).max(axis=0)
             loose = [names[c] for c, x in zip(self.columns, moving) if x > 1e-6 * moving.max()]
             count = "1 degree of freedom is" if free == 1 else f"{free} degrees of freedom are"
             raise InputError(f"kinematics: {count} not driven, in {', '.join(loose)}; drive {'it' if free == 1 else 'them'}")
 
-    def _unit_rows(self, state: State, G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Rows of G (nc, ns) over the coordinates, divided by their lengths (nc,), in rad or m per unit of the row.
+    def _unit_rows(self, known: Terms, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows of G (nc, ns) over coordinates of equal size, divided by their lengths (nc,).
 
-        Rows that are short beside the size of the model keep it: they may be round-off, or vanish here only.
+        Rows that are short beside their ``sizes`` have these: they may be round-off, or vanish here only.
         """
-        G, sizes = G[:, self.columns], row_sizes(state.compiled, G)
+        G = (known.G * self.sizes)[:, self.columns]
         length = np.linalg.norm(G, axis=1)
-        short = SHORTEST * min(1.0, model_size(state.compiled)) * sizes
-        length = np.where(length > short, length, sizes)
+        length = np.where(length > SHORTEST * sizes, length, sizes)
         return G / length[:, None], length
 
     def reach(self, state: State, t: float) -> State:
@@ -158,8 +157,8 @@ class _Path:
         zero = np.zeros(len(state.s))
         state = replace(state, s=zero, sd=zero)
         for _ in range(NEWTON_STEPS):
-            known, beta = _known(state)
-            G, length = self._unit_rows(state, known.G)
+            known, beta, sizes = _known(state)
+            G, length = self._unit_rows(known, sizes)
             if not np.isfinite(known.g).all() or np.abs(known.g / length).max(initial=0.0) > FAR:
                 return None
             state = replace(state, beta=beta)
@@ -167,31 +166,31 @@ class _Path:
             size = np.linalg.svd(G, compute_uv=False)
             if len(size) and size[len(self.columns) - 1] < SINGULAR * size[0]:
                 raise SolverError(_singular(state))
-            if (np.abs(known.g) <= np.maximum(CLOSED * length, ROUND_OFF)).all():
-                return self._rates(state, known)
+            if (np.abs(known.g) <= np.maximum(CLOSED * length, ROUND_OFF * sizes)).all():
+                return self._rates(state, known, G, length)
             delta[self.columns] = -np.linalg.lstsq(G, known.g / length, rcond=1e-10)[0]
-            state = moved(state, delta)
+            state = moved(state, delta * self.sizes)
         return None
 
-    def _rates(self, state: State, known: Terms) -> State:
+    def _rates(self, state: State, known: Terms, G: np.ndarray, length: np.ndarray) -> State:
+        """The state with the velocities and accelerations that its rows G of unit length require."""
         s, sd = np.zeros(len(state.s)), np.zeros(len(state.s))
-        G, length = self._unit_rows(state, known.G)
         s[self.columns] = -np.linalg.lstsq(G, known.gd / length, rcond=1e-10)[0]
         left = float(np.abs(G @ s[self.columns] + known.gd / length).max(initial=0.0))
         if left > CONTRADICTION * (1.0 + float(np.abs(s).max(initial=0.0))):
-            raise SolverError(
-                f"kinematics: the drives contradict the joints at t = {state.t:g} s, residual {left:.3g} (m/s or rad/s)"
-            )
-        state = replace(state, s=s)
+            text = f"kinematics: the drives contradict the joints at t = {state.t:g} s, residual {left:.3g}"
+            raise SolverError(f"{text} (rad/s, or 1/s of the model's size)")
+        state = replace(state, s=s * self.sizes)
         sd[self.columns] = np.linalg.lstsq(G, _known(state)[0].gamma / length, rcond=1e-10)[0]
-        return replace(state, sd=sd)
+        return replace(state, sd=sd * self.sizes)
 
 
-def _known(state: State) -> tuple[Terms, np.ndarray]:
+def _known(state: State) -> tuple[Terms, np.ndarray, np.ndarray]:
+    """Terms, coordinates of cut joints and sizes of the rows at a state."""
     work = state.work()
     found = terms(state.compiled.system, work, state.t, state.q, state.s, state.z)
     state.compiled.callbacks.raise_error()
-    return found, work.beta[:-SPARE].copy()
+    return found, work.beta[:-SPARE].copy(), relative_sizes(state.compiled, work, found.G)
 
 
 def _singular(state: State) -> str:

@@ -12,15 +12,16 @@ from flexmbs.api.model import Model
 from flexmbs.api.solution import Solution
 from flexmbs.audit import report_findings
 from flexmbs.declaration import shown
+from flexmbs.dynamics.dense import terms
 from flexmbs.errors import InputError, ModelWarning, SolverError
 from flexmbs.initial.arguments import instant, require_no_contacts, require_no_functions_of_reactions, require_no_samplers
 from flexmbs.initial.assembly import Assemble
 from flexmbs.initial.dependent_motions import require_independent_motions
 from flexmbs.initial.initial_state import consistent_state
-from flexmbs.initial.row_sizes import row_sizes
+from flexmbs.initial.row_sizes import relative_sizes
 from flexmbs.model.check import declaration_report
 from flexmbs.results.state import HasState, State, given_state, started
-from flexmbs.studies.balance import RANK, Balance, balance, moved
+from flexmbs.studies.balance import Balance, balance, balancing, moved
 from flexmbs.studies.equilibrium import Equilibrium
 from flexmbs.studies.equilibrium_path import growth, path_checks
 from flexmbs.studies.sequence import checked_times, judged, require_switch, solution_of
@@ -115,9 +116,10 @@ class _Search:
         self.steady, self.allow_indifferent = steady, allow_indifferent
         self.load_steps = self.iterations = 0
         state = self._motion(state)
-        G = dense(state).G
-        scale = 1.0 / row_sizes(state.compiled, G)
-        change = scale * np.linalg.lstsq(G.T * scale, evaluate(state).r, rcond=RANK)[0]
+        work = state.work()
+        G = terms(state.compiled.system, work, state.t, state.q, state.s, state.z).G
+        rows = relative_sizes(state.compiled, work, G)
+        change = balancing(G.T, evaluate(state).r, displacement_sizes(state.compiled), rows)
         self.start = replace(state, lam=state.lam + change)
 
     def run(self, load_steps: int) -> Equilibrium:

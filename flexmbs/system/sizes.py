@@ -1,10 +1,13 @@
 """Changes of the velocity coordinates that are alike: what a step is measured with."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from flexmbs.model.check_references import motion_of
 from flexmbs.model.contacts import JointLimit
 from flexmbs.model.frames import GROUND, frames_used
+from flexmbs.model.motions import Motion
 from flexmbs.system.compile import Compiled
 
 ROUND_OFF = 1e-12  # m: shorter distances between bodies are round-off of their positions; no machine is as small
@@ -17,21 +20,25 @@ def displacement_sizes(compiled: Compiled) -> np.ndarray:
     length = model_size(compiled)
     sizes = np.full(int(system.layout[2]), length)
     for i, primary in enumerate(compiled.topology.tree):
+        own = coordinate_sizes(primary.motions, length)
         at = int(system.tree.s_at[i])
-        for motion in primary.motions:
-            if motion.turns and motion.nv < 6:
-                sizes[at : at + motion.nv] = 1.0
-            elif motion.nv == 6:
-                sizes[at + 3 : at + 6] = 1.0
-            at += motion.nv
+        sizes[at : at + len(own)] = own
         nf = int(system.tree.nf[i])
-        own = system.frames.body == i
-        shapes = np.abs(system.frames.shape[own][:, :, :nf])
+        carried = system.frames.body == i
+        shapes = np.abs(system.frames.shape[carried][:, :, :nf])
         most = np.maximum(shapes[:, :3].max(axis=(0, 1), initial=0.0) / length, shapes[:, 3:].max(axis=(0, 1), initial=0.0))
         mean = np.sqrt(np.diagonal(system.bodies.m_ff[i])[:nf] / system.bodies.mass[i])
         at = int(system.tree.sf_at[i])
         sizes[at : at + nf] = 1.0 / np.maximum(most, mean / length)
     return sizes
+
+
+def coordinate_sizes(motions: Sequence[Motion], length: float) -> np.ndarray:
+    """(nv,) comparable changes of the coordinates of a chain: 1 rad, or the ``length`` of the model."""
+    found = [np.zeros(0)]
+    for motion in motions:
+        found.append(np.repeat([length, 1.0], 3) if motion.nv == 6 else np.full(motion.nv, 1.0 if motion.turns else length))
+    return np.concatenate(found)
 
 
 def extent(compiled: Compiled, places: np.ndarray) -> float:
