@@ -114,8 +114,8 @@ def _steadiest(here: State, known: Terms, slopes: Tangents, independent: Sequenc
         scale = np.abs(A).max(axis=1, initial=0.0) + speed + 1.0 / speed
         change.append(float((difference / scale).max(initial=0.0)))
     best = int(np.argmin(np.array(change) + CHANGED * np.arange(len(change))))
-    there = SteadyAxes(after_it, found[best].axes.turned)
-    return found[best], change[best] <= CHANGED and found[best].axes.steady and there.steady
+    further = SteadyAxes(after_it, found[best].axes.turned)
+    return found[best], change[best] <= CHANGED and found[best].axes.steady and further.steady
 
 
 def later(here: State, h: float) -> State:
