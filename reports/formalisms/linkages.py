@@ -72,9 +72,12 @@ def draw(angles: dict[str, np.ndarray]) -> Figure:
     figure = Figure(figsize=(WIDTH, 4.6))
     figure.set_layout_engine("constrained")
     for axes, (name, values) in zip(figure.subplots(2, 4, sharex=True).flat, angles.items()):
-        axes.plot(np.linspace(0.0, 1.0, len(values)), np.degrees(values - values[0]))
+        for k, angle in enumerate(np.degrees(values - values[0]).T, 1):
+            axes.plot(np.linspace(0.0, 1.0, len(values)), angle, label=f"joint {k}")
         axes.set_title(name, fontsize=8)
         axes.tick_params(labelsize=7)
+    most = max(figure.axes, key=lambda axes: len(axes.lines))
+    figure.legend(*most.get_legend_handles_labels(), loc="outside upper center", ncols=6, fontsize=7)
     figure.supxlabel("part of the cycle", fontsize=8)
     figure.supylabel("turn of the joints (°)", fontsize=8)
     return figure
@@ -90,7 +93,8 @@ def lines(found: dict[str, list[dict[str, object]]]) -> list[str]:
         good = [run for run in runs if run["outcome"] == "finished"]
         closed, energy = (max((float(str(run[key])) for run in good), default=0.0) for key in ("closure", "energy"))
         fails, noted = sum(bool(run["fail"]) for run in good), sum(bool(run["singular"]) for run in good)
-        out.append(f"| {name} | {len(runs)} | {len(good)} | {closed:.0e} | {energy:.0e} | {fails} | {noted} |")
+        closure = f"{closed:.0e}" if name in LOOPS else "–"
+        out.append(f"| {name} | {len(runs)} | {len(good)} | {closure} | {energy:.0e} | {fails} | {noted} |")
     return out
 
 
