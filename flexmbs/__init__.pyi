@@ -81,7 +81,6 @@ from .model.general_couplings import HolonomicCoupling as HolonomicCoupling
 from .model.general_couplings import VelocityCoupling as VelocityCoupling
 from .model.joints import Chain as Chain
 from .model.joints import Cylindrical as Cylindrical
-from .model.joints import Distance as Distance
 from .model.joints import Fixed as Fixed
 from .model.joints import Free as Free
 from .model.joints import Planar as Planar
@@ -102,6 +101,7 @@ from .model.laws import SmoothStep as SmoothStep
 from .model.laws import SpringDamper as SpringDamper
 from .model.laws import Table as Table
 from .model.relations import DiscOnPlane as DiscOnPlane
+from .model.relations import Distance as Distance
 from .model.relations import Holonomic as Holonomic
 from .model.relations import KnifeEdge as KnifeEdge
 from .model.relations import PointOnCurve as PointOnCurve

@@ -8,7 +8,7 @@ import numpy as np
 
 from flexmbs.errors import InputError
 from flexmbs.model.chain_twists import chain_twists
-from flexmbs.model.joints import Distance, Joint
+from flexmbs.model.joints import Joint
 from flexmbs.system.compile import Compiled
 
 DEPENDENT = 1e-6  # smallest singular value of C with columns of unit length
@@ -39,6 +39,4 @@ def require_independent_motions(compiled: Compiled, q: np.ndarray, beta: np.ndar
 
 def _dependence(joint: Joint) -> str:
     cause = "its motions are dependent in this position (parallel axes, or angles at their pole)"
-    if isinstance(joint, Distance):
-        return f"joints.{joint.name}: {cause}; set its axis along the rod"
     return f"joints.{joint.name}: {cause}; start elsewhere with q0, choose other axes, or use a ball joint"

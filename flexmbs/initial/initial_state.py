@@ -28,9 +28,11 @@ from flexmbs.model.forces import AlongLine
 from flexmbs.model.joints import Joint
 from flexmbs.model.model import ModelData
 from flexmbs.system.compile import Compiled, compile_model
+from flexmbs.system.compile_bodies import FrameTable
 from flexmbs.system.coordinates import inverse_coordinates
 from flexmbs.system.records import SPARE, BodyMotion, Evaluation, System, Work, copied, rows_of
 from flexmbs.system.sizes import coordinate_sizes, displacement_sizes, model_size
+from flexmbs.system.start_poses import StartPoses
 
 CLOSED = 1e-10  # rad, or relative to the size of the model, as the others here
 ROUND_OFF = 1e-15  # of lengths
@@ -89,11 +91,14 @@ def declared_state(compiled: Compiled) -> InitialState:
     """q and s as declared, in the joint coordinates of the compiled tree."""
     model, system = compiled.model, compiled.system
     q, s = np.zeros(int(system.layout[1])), np.zeros(int(system.layout[2]))
+    poses = StartPoses(model, FrameTable(model, compiled.topology, compiled.data, {}))
     for i, primary in enumerate(compiled.topology.tree):
         at, to = int(system.tree.q_at[i]), int(system.tree.s_at[i])
         if primary.joint is None:
-            rest = np.concatenate([np.zeros(0), *(m.rest for m in primary.motions)])
-            q[at : at + len(rest)] = rest
+            R, x = poses.bodies[primary.body]
+            q[at : at + 3] = x
+            if primary.motions[0].nq == 7:
+                q[at + 3 : at + 7] = euler_parameters(R)
         else:
             joint = model.joints[primary.joint]
             q0, v0 = np.array(joint.initial_position), np.array(joint.initial_velocity)

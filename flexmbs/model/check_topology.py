@@ -10,6 +10,7 @@ from flexmbs.model.frames import GROUND
 from flexmbs.model.general_couplings import nonholonomic_couplings
 
 if TYPE_CHECKING:
+    from flexmbs.model.bodies import Body
     from flexmbs.model.joints import Joint
     from flexmbs.model.model import ModelData
 
@@ -49,6 +50,16 @@ def _massless_left_free(model: "ModelData") -> Iterator[Problem]:
         elif len(carrying) > 1 and all(_rotations(joint) >= 3 for joint in carrying):
             text = "has no rotational inertia, and its joints leave its rotation free"
             yield Problem(path, f"{text}; add a translation joint to the ground, or use a rigid body with inertia")
+        elif joints and not carrying and (body.kind != "point-mass" or (arm := _arm(joints, body))):
+            text = "has no rotational inertia, and only rods and relations hold it"
+            where = "" if body.kind != "point-mass" else f" by its frame '{arm}' beside the mass"
+            yield Problem(path, f"{text}{where}; attach them to the mass itself, or use a rigid body with inertia")
+
+
+def _arm(joints: list["Joint"], body: "Body") -> str:
+    """A frame beside the mass by which one of the joints holds the body, else empty."""
+    frames = (end.frame for joint in joints for end in (joint.parent, joint.child) if end.body == body.name)
+    return next((frame for frame in frames if any(body.frame_position(frame))), "")
 
 
 def _turns_about_itself(model: "ModelData", joint: "Joint", body: str) -> bool:
@@ -103,7 +114,7 @@ def degree_of_freedom_lines(model: "ModelData", modes: int, planar: str = "") ->
     of a planar mechanism, which states what drives and couplings leave: of bodies in space even a plain four-bar linkage has −2.
     """
     n = len(model.bodies)
-    held = Counter(ref.body for joint in model.joints.values() for ref in (joint.parent, joint.child))
+    held = Counter(ref.body for joint in model.joints.values() if joint.carries for ref in (joint.parent, joint.child))
     lone_points = [body for body in model.bodies.values() if body.kind == "point-mass" and not held[body.name]]
     b = sum(joint.position_rows for joint in model.joints.values()) + 3 * len(lone_points)
     lines = [planar] if planar else []

@@ -12,10 +12,10 @@ from pydantic import AfterValidator, model_validator
 
 from flexmbs.declaration import NestedError, Problem
 from flexmbs.model.constraint_class import ConstraintClass
-from flexmbs.model.fields import Axis, Number, OptionalScalarOrVector, Positive, Vector, items, unit_axis
+from flexmbs.model.fields import Axis, Number, OptionalScalarOrVector, Vector, items, unit_axis
 from flexmbs.model.frames import FrameLike, unit_quaternion
 from flexmbs.model.item import Item
-from flexmbs.model.motions import Ball, FixedTranslation, FreeMotion, Motion, Motions, Rotate, ScrewMotion, Slide
+from flexmbs.model.motions import Ball, FreeMotion, Motion, Motions, Rotate, ScrewMotion, Slide
 
 
 class Joint(Item, section="joints"):
@@ -137,6 +137,8 @@ def _count(n: int) -> str:
 
 def _full(value: Any, default: Vector) -> Vector:
     """All coordinates from the given value: a number, or one number per coordinate."""
+    if not default and value not in (0.0, ()):
+        raise ValueError("it has no coordinates; give initial values to the other joints of its bodies")
     if isinstance(value, tuple):
         if len(value) != len(default):
             raise ValueError(f"must have {_count(len(default))}, not {len(value)}")
@@ -465,45 +467,6 @@ class Translation(Joint, kind="translation"):
     @property
     def motions(self) -> tuple[Motion, ...]:
         return (Slide("x"), Slide("y"), Slide("z"))
-
-
-class Distance(Joint, kind="distance"):
-    """Two points at a constant distance: a massless rod with spherical joints at its ends.
-
-    The chain is two angles about axes normal to ``axis``, the rod, then any rotation of the child: q has 6 numbers (two angles,
-    quaternion), v five. With the axis x the angles are azimuth about z and elevation about y. They are singular if the rod is
-    along the first of their axes: choose ``axis`` close to the direction of the rod.
-    Source: docs/theory.md, section 11.
-
-    Parameters
-    ----------
-    length : float [m]
-        Distance of the two points.
-    axis : direction
-        Direction of the rod at q = 0 in the parent frame.
-
-    Examples
-    --------
-    >>> import flexmbs as fm
-    >>> model = fm.Model("slider crank", gravity=(0, 0, 0))
-    >>> crank = model.add(fm.RigidBody("crank", mass=1.0, inertia=(0.01, 0.01, 0.01), frames={"pin": (0.3, 0, 0)}))
-    >>> slider = model.add(fm.RigidBody("slider", mass=1.0, inertia=(0.01, 0.01, 0.01)))
-    >>> shaft = model.add(fm.Revolute("shaft", model.ground, crank, axis="z", q0=1.5707963))
-    >>> guide = model.add(fm.Prismatic("guide", model.ground, slider, axis="x"))
-    >>> rod = model.add(fm.Distance("rod", crank["pin"], slider, length=0.5))
-    >>> fm.assemble(model).joints["guide"].position.round(6).tolist()  # √(0.5² − 0.3²)
-    [0.4]
-    """
-
-    length: Positive
-    axis: Axis = "x"
-
-    @property
-    def motions(self) -> tuple[Motion, ...]:
-        x, y, z = self.axis
-        a, b, c = unit_axis((0.0 - x * z, 0.0 - y * z, 1.0 - z * z) if abs(z) < 0.9 else (0.0 - x * y, 1.0 - y * y, 0.0 - y * z))
-        second = (b * z - c * y, c * x - a * z, a * y - b * x)
-        return (Rotate((a, b, c)), Rotate(second), FixedTranslation((self.length * x, self.length * y, self.length * z)), Ball())
 
 
 class Chain(Joint, kind="chain"):

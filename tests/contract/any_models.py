@@ -36,8 +36,8 @@ FAMILIES: tuple[type[Declaration], ...] = (
     Body, Joint, Motion, Force, TimeLaw, JointLaw, Contact, ContactLaw, Drive, Coupling, fm.RotorInertia,
 )  # fmt: skip
 RELATIONS = (
-    "knife-edge", "rolling-disc", "disc-on-plane", "rolling-sphere", "point-on-curve", "point-on-surface", "holonomic",
-    "velocity-rows",
+    "distance", "knife-edge", "rolling-disc", "disc-on-plane", "rolling-sphere", "point-on-curve", "point-on-surface",
+    "holonomic", "velocity-rows",
 )  # fmt: skip
 CONTACTS = (
     "sphere-plane", "sphere-sphere", "corner-line", "rope", "cam-roller", "cam-face", "joint-limit", "user",
@@ -298,6 +298,10 @@ def _with_relation(model: fm.Model, kind: str, rng: Random) -> fm.Model:
     body, name, axis = parent.split("/")[0], "place", some_axis(rng)
     if kind == "knife-edge":
         model.add(fm.KnifeEdge("relation", parent, child, axis=axis))
+    elif kind == "distance":
+        length = float(rng.uniform(0.2, 1.0))
+        model = with_frame(model, body, name, (Rotation.random(rng=rng).as_matrix(), x - length * _unit(rng)), pose, rng)
+        model.add(fm.Distance("relation", f"{body}/{name}", child, length=length))
     elif kind == "velocity-rows":
         model.add(_velocity_rows(parent, child, rng))
     elif kind == "holonomic":

@@ -136,6 +136,7 @@ CHAIN = (
     ScrewMotion("y", 0.13),
     Slide((0, 1, 1)),
 )
+TWO_ANGLES = (Rotate("z"), Rotate("y"), FixedTranslation((0.8, 0.0, 0.0)), Ball())
 BALL_CHAIN = (Slide("y"), Ball(), FixedTranslation((0.1, 0.5, -0.3)), FixedRotation("x", -1.1))
 
 # a soft and slow hydraulic cylinder
@@ -144,7 +145,7 @@ OIL = {
     "valve": 2e-4, "pressure_a": 400.0, "pressure_b": 500.0, "friction": 0.5, "smoothing": 100.0,
 }  # fmt: skip
 
-# every registered kind of joint, by its parameters; two chains
+# every registered kind of joint, by its parameters; three chains
 JOINTS: dict[str, tuple[type, Callable[[Random], dict[str, Any]]]] = {
     "fixed": (fm.Fixed, lambda rng: {}),
     "revolute": (fm.Revolute, lambda rng: {"axis": some_axis(rng)}),
@@ -157,8 +158,8 @@ JOINTS: dict[str, tuple[type, Callable[[Random], dict[str, Any]]]] = {
     "pose": (fm.Pose, lambda rng: {}),
     "screw": (fm.Screw, lambda rng: {"axis": some_axis(rng), "pitch": 0.2}),
     "translation": (fm.Translation, lambda rng: {}),
-    "distance": (fm.Distance, lambda rng: {"length": 0.8}),
     "chain": (fm.Chain, lambda rng: {"motions": CHAIN}),
+    "chain with two angles": (fm.Chain, lambda rng: {"motions": TWO_ANGLES}),
     "chain with a ball": (fm.Chain, lambda rng: {"motions": BALL_CHAIN}),
 }
 

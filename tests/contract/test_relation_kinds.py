@@ -21,12 +21,13 @@ from flexmbs.dynamics.work import make_work
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.initial.initial_state import InitialState, consistent_state
 from flexmbs.model.joints import Joint
-from flexmbs.model.relations import KnifeEdge, PointOnCurve, PointOnSurface, Relation, RollingDisc, RollingSphere
+from flexmbs.model.relations import Distance, KnifeEdge, PointOnCurve, PointOnSurface, Relation, RollingDisc, RollingSphere
 from flexmbs.studies.evaluate import evaluate
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import Evaluation
 
 RELATIONS = {
+    "distance": lambda rng: (fm.Distance, {"length": 0.9, "axis": some_axis(rng)}),
     "knife-edge": lambda rng: (fm.KnifeEdge, {"axis": some_axis(rng)}),
     "rolling-disc": lambda rng: (fm.RollingDisc, {"axis": some_axis(rng), "normal": some_axis(rng), "radius": 0.7, "rim": 0.2}),
     "rolling-disc thin": lambda rng: (fm.RollingDisc, {"axis": some_axis(rng), "normal": some_axis(rng), "radius": 0.7}),
@@ -139,7 +140,7 @@ def ends(now: State) -> tuple[np.ndarray, np.ndarray]:
 
 def lowest_point(joint: RollingDisc | RollingSphere, R: np.ndarray, x: np.ndarray) -> np.ndarray:
     """The point of the tread nearest to the plane, in the parent's axes, by search."""
-    if isinstance(joint, (PointOnCurve, PointOnSurface)):
+    if isinstance(joint, (Distance, PointOnCurve, PointOnSurface)):
         return x
     n = np.array(joint.normal)
     if isinstance(joint, RollingSphere):
@@ -162,6 +163,8 @@ def directions(joint: Relation, R: np.ndarray, x: np.ndarray) -> np.ndarray:
     """The directions of the rows in the parent's axes, (rows, 3)."""
     if isinstance(joint, KnifeEdge):
         return np.array([R @ np.array(joint.axis)])
+    if isinstance(joint, Distance):
+        return np.array([x / np.linalg.norm(x)])
     if isinstance(joint, PointOnSurface):
         f = surface_of(joint)
         return np.array([[-f(x[0], x[1], dx=1)[0, 0], -f(x[0], x[1], dy=1)[0, 0], 1.0]])
@@ -180,6 +183,8 @@ def directions(joint: Relation, R: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 def height(joint: Relation, R: np.ndarray, x: np.ndarray) -> float:
     """The first g, from the geometry."""
+    if isinstance(joint, Distance):
+        return float(np.linalg.norm(x) - joint.length)
     if isinstance(joint, PointOnSurface):
         return float(x[2] - surface_of(joint)(x[0], x[1])[0, 0])
     if isinstance(joint, PointOnCurve):

@@ -64,7 +64,7 @@ def with_every_kind(folder) -> fm.Model:
         lambda *a: fm.Planar(*a, axis="x"),
         lambda *a: fm.Free(*a, v0=(0, 0, 0, 0, 0, 1)),
         lambda *a: fm.Screw(*a, pitch=1e-3),
-        lambda *a: fm.Distance(*a, length=0.7),
+        lambda *a: fm.Distance(*a, length=0.7, axis="-z"),
         lambda *a: fm.Chain(*a, motions=motions),
         lambda *a: fm.Pose(*a, q0=(0.1, 0, 0, 1, 0, 0, 0)),
     ]

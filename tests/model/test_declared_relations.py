@@ -13,6 +13,7 @@ EQUATIONS = [
     (fm.RollingDisc(*ENDS, radius=0.3), 3, 1),
     (fm.RollingDisc(*ENDS, radius=0.3, rim=0.02, axis=(0, 1, 0.1), normal="-z"), 3, 1),
     (fm.RollingSphere(*ENDS, radius=0.3, normal="x"), 3, 1),
+    (fm.Distance(*ENDS, length=1.0, axis=(1, 2, 3)), 1, 1),
     (fm.PointOnCurve(*ENDS, [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 1)]), 2, 2),
     (fm.PointOnCurve(*ENDS, [(0, 0, 0), (1, 0, 0), (1, 1, 0)], closed=True, planar=True), 1, 1),
     (fm.PointOnSurface(*ENDS, x=(-1, 0, 1, 2), y=(-1, 0, 2, 3), heights=[(0, 0, 0.1, 0)] * 4), 1, 1),
@@ -39,6 +40,8 @@ def test_equations_and_file(relation, rows, positions, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("make", "given", "message"),
     [
+        (fm.Distance, {"length": 0}, "joints.contact.length: must be > 0, not 0"),
+        (fm.Distance, {"length": 1, "q0": (0, 0, 1, 0, 0, 0)}, "joints.contact.q0: it has no coordinates"),
         (fm.RollingDisc, {"radius": 0.0}, "joints.contact.radius: must be > 0, not 0"),
         (fm.RollingDisc, {"radius": -1}, "joints.contact.radius: must be > 0, not -1"),
         (fm.RollingDisc, {}, "joints.contact.radius: is missing"),
@@ -52,7 +55,7 @@ def test_equations_and_file(relation, rows, positions, tmp_path) -> None:
         (fm.RollingSphere, {"radius": float("nan")}, "joints.contact.radius: must be finite, not nan"),
         (fm.RollingSphere, {"radius": 1.0, "axis": "y"}, "joints.contact.axis: unknown key"),
         (fm.KnifeEdge, {"axis": "w"}, "joints.contact.axis: must be one of x, y, z"),
-        (fm.KnifeEdge, {"v0": 1.0}, "joints.contact.v0: must have 0 numbers, not one"),
+        (fm.KnifeEdge, {"v0": 1.0}, "joints.contact.v0: it has no coordinates; give initial values to"),
     ],
 )
 def test_bad_relation(make, given, message) -> None:

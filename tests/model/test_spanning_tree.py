@@ -7,10 +7,11 @@ import pytest
 
 import flexmbs as fm
 from flexmbs.diagnosis.diagnosis import diagnose
-from flexmbs.motions import Rotate, Slide
+from flexmbs.motions import Ball, FixedTranslation, Rotate, Slide
 from flexmbs.system.compile import compile_model
 from flexmbs.system.topology import independent_loops, topology
 
+ROD_ENDS = (Rotate("z"), Rotate("y"), FixedTranslation((1.0, 0.0, 0.0)), Ball())
 ROD = {"mass": 1.0, "inertia": (1e-3, 1 / 12, 1 / 12), "com": (0.5, 0, 0)}
 
 
@@ -31,7 +32,7 @@ def cells(n, order="as built"):
 def graph(edges, n):
     """A model of n bodies "1" … with joints of given degrees of freedom between them; "0" is the ground. The names contain the
     ends."""
-    makes = {0: fm.Fixed, 1: fm.Revolute, 2: fm.Cylindrical, 3: fm.Spherical, 5: lambda *a: fm.Distance(*a, length=1.0)}
+    makes = {0: fm.Fixed, 1: fm.Revolute, 2: fm.Cylindrical, 3: fm.Spherical, 5: lambda *a: fm.Chain(*a, motions=ROD_ENDS)}
     model = fm.Model("graph", frames={str(i): (0, 0, i) for i in range(len(edges))})
     for i in range(1, n + 1):
         model.add(fm.RigidBody(str(i), frames={str(k): (k, i, 0) for k in range(len(edges))}, **ROD))

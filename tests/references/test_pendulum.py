@@ -40,10 +40,10 @@ def body_on_a_hinge(inertia: float = 0.0) -> fm.Model:
 
 
 def point_at_a_distance() -> fm.Model:
-    """A body without extent on a rod with ball ends; the azimuth turns in the plane of motion."""
+    """A point mass on a rod with ball ends."""
     model = fm.Model("pendulum", gravity=(0.0, -9.81, 0.0))
-    bob = model.add(fm.RigidBody("bob", mass=1.0, inertia=(0.1, 0.1, 0.1)))
-    model.add(fm.Distance("rod", model.ground, bob, length=1.0, q0=(np.pi, 0.0, 1.0, 0.0, 0.0, 0.0)))
+    bob = model.add(fm.PointMass("bob", mass=1.0))
+    model.add(fm.Distance("rod", model.ground, bob, length=1.0, axis="-x"))
     return model
 
 

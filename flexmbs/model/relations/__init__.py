@@ -1,5 +1,6 @@
 """Relations: constraints between two frames other than joints. One file per kind; one line here registers it."""
 
+from flexmbs.model.relations.distance import Distance as Distance
 from flexmbs.model.relations.holonomic import Holonomic as Holonomic
 from flexmbs.model.relations.knife_edge import KnifeEdge as KnifeEdge
 from flexmbs.model.relations.point_on_curve import PointOnCurve as PointOnCurve
