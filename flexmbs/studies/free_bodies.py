@@ -15,7 +15,6 @@ from flexmbs.results.state import State, started
 from flexmbs.studies.forces_by_cause import ForcesByCause, forces_by_cause
 from flexmbs.studies.tangent import dense, loads_at
 from flexmbs.system.compile import compile_model
-from flexmbs.system.topology import FREE
 
 
 class FreeBodies:
@@ -27,7 +26,8 @@ class FreeBodies:
 
     def __init__(self, joint: State, *, rotors: bool = True) -> None:
         model = joint.compiled.declared
-        compiled = compile_model(_with_twists(model, rotors), FREE).with_initial_constants(joint.compiled.initial_constants)
+        compiled = compile_model(_with_twists(model, rotors), "absolute", all_free=True)
+        compiled = compiled.with_initial_constants(joint.compiled.initial_constants)
         start = converted(joint.compiled, started(joint.compiled, joint, joint.t), compiled)
         none = np.zeros(len(start.s)), np.zeros(compiled.n_constraints)
         self.joint = joint

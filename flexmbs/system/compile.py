@@ -106,10 +106,11 @@ class Compiled:
         return replace(self, system=self.system._replace(forces=made[0], couplers=made[1]))
 
 
-def compile_model(model: ModelData, coordinates: str = "joint") -> Compiled:
-    """Flat records of a model under ``coordinates`` ("joint", "absolute" or "rheonomic"). Raises `InputError`."""
+def compile_model(model: ModelData, coordinates: str = "joint", *, all_free: bool = False) -> Compiled:
+    """Flat records of a model under ``coordinates`` ("joint", "absolute" or "rheonomic"); ``all_free``: as in
+    `topology`. Raises `InputError`."""
     declared, (model, pieces, same) = model, in_pieces(model)
-    shape = topology(model, coordinates)
+    shape = topology(model, coordinates, all_free=all_free)
     data = {name: body.load() for name, body in model.bodies.items() if isinstance(body, FlexibleBody)}
     frames = FrameTable(model, shape, data, same)
     joints, joint_numbers = _joints(model, shape)

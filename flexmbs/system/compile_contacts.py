@@ -118,8 +118,8 @@ def _of_pose(contact: UserContact, laws: LawTable, poses: StartPoses) -> Row:
     """The user functions of a contact between frames."""
     name, callbacks, timed = f"contacts.{contact.name}", laws.callbacks, contact.rheonomic
     given = {key: getattr(contact, key) for key in ("function", "jacobian", "slip")}
-    functions = [(f"{name}.{key}", function) for key, function in given.items() if function is not None]
-    at = examined_pose(lambda: poses.relative(contact.parent, contact.child), *functions)
+    functions = {f"{name}.{key}": function for key, function in given.items()}
+    at = examined_pose(lambda: poses.relative(contact.parent, contact.child), functions)
     check_shape(f"{name}.function", contact.function, at, (1,))
     made: Row = {"geometry_kernel": OF_POSE, "function": laws.pose(value_address(callbacks, name, contact.function, 1, at))}
     if contact.jacobian is None:

@@ -24,8 +24,7 @@ def _of_functions(joint: Relation, made: FunctionRows, laws: LawTable, poses: St
     name, n, callbacks, in_parent = f"joints.{joint.name}", joint.rows, laws.callbacks, float(made.in_parent)
     position = -1.0
     given = {f"{name}.function": made.values, f"{name}.{made.key}": made.rows}
-    functions = [(key, function) for key, function in given.items() if function is not None]
-    at = examined_pose(lambda: poses.relative(joint.parent, joint.child), *functions)
+    at = examined_pose(lambda: poses.relative(joint.parent, joint.child), given)
     if made.values is not None:
         check_shape(f"{name}.function", made.values, at, (n,))
         position = laws.pose(value_address(callbacks, name, made.values, n, at))

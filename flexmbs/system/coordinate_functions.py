@@ -4,7 +4,7 @@ A function of Python is differentiated by complex steps, exact to round-off (Squ
 takes complex numbers; else, and where it is compiled, by differences of fourth order.
 """
 
-import warnings
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -18,12 +18,7 @@ from flexmbs.model.functions import StandIn
 from flexmbs.model.general_couplings import CoordinateEquation, GeneralCoupling, HolonomicCoupling, VelocityCoupling, probe_of
 from flexmbs.model.joints import Joint
 from flexmbs.system.callbacks import Callbacks
-
-STEP = 1e-3  # m, rad or s
-TINY = 1e-30  # complex step: its square is below round-off of any number
-NEAR = 1e-3  # m, rad and s from the declared start, which may be a special place
-AGREE = 1e-6  # of the derivatives: error of the differences beside which complex steps are judged
-STENCIL = ((1.0, 8.0 / 12.0), (-1.0, -8.0 / 12.0), (2.0, -1.0 / 12.0), (-2.0, 1.0 / 12.0))
+from flexmbs.system.user_derivatives import NEAR, STENCIL, STEP, TINY, first_defined, takes_complex
 
 
 def _value(function: Callable[..., Any], x: np.ndarray) -> tuple[float]:
@@ -63,13 +58,8 @@ def by_differences(function: Callable[..., Any], x: np.ndarray, rheonomic: bool)
 
 def _takes_complex(function: Callable[..., Any], x: np.ndarray, rheonomic: bool) -> bool:
     """True where complex steps give the derivatives that differences give at x = (t, coordinates)."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            exact, rough = (np.array(by(function, x, rheonomic)) for by in (_by_complex_steps, by_differences))
-        return bool(np.abs(exact - rough).max() <= AGREE * (1.0 + np.abs(rough).max()))
-    except (Exception, SystemExit):  # it takes no complex numbers, or not these
-        return False
+    exact, rough = (functools.partial(by, function, x, rheonomic) for by in (_by_complex_steps, by_differences))
+    return takes_complex(exact, rough)
 
 
 def _spread_value(function: Callable[..., Any], n: int) -> Callable[..., Any]:
@@ -160,26 +150,10 @@ def _start(coupling: CoordinateEquation, joints: Mapping[str, Joint]) -> np.ndar
 def _examined(functions: Mapping[str, Any], n: int, start: np.ndarray) -> np.ndarray:
     """(t, x) at which all functions are defined: general coordinates, else some near the declared start, or the start itself.
     Raises `InputError` where a function raises there."""
-    given = {
-        name: getattr(function, "py_func", function)
-        for name, function in functions.items()
-        if function is not None and not isinstance(function, StandIn)
-    }
     general = np.concatenate([[probe_of(n)[0]], probe_of(n)[1]])
-    error: InputError | None = None
-    for pose in (general, start + NEAR * np.arange(1, n + 2), start):
-        error = None
-        for name, function in given.items():
-            try:
-                function(float(pose[0]), pose[1:].copy())
-            except (Exception, SystemExit) as raised:
-                text = f"raises {type(raised).__name__}: {shown(str(raised))} at the declared start and near it"
-                error = InputError(f"{name}: {text}; correct it, it gets (t, x) with x of {n} numbers")
-                error.__cause__ = raised
-        if error is None:
-            return pose
-    assert error is not None
-    raise error
+    places = (general, start + NEAR * np.arange(1, n + 2), start)
+    remedy = f"correct it, it gets (t, x) with x of {n} numbers"
+    return first_defined(places, functions, lambda function, at: function(float(at[0]), at[1:].copy()), remedy)
 
 
 def row_of(coupling: GeneralCoupling, t: float, x: np.ndarray) -> np.ndarray:

@@ -5,9 +5,9 @@ and Trapp, SIAM Rev. 40 (1998) 110), where it takes complex numbers; else by dif
 derivatives in the six directions of (v, ω), and in time where it is rheonomic; ġ along a motion is one derivative.
 """
 
+import functools
 import math
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,13 +17,9 @@ from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.model.functions import StandIn
 from flexmbs.system.callbacks import FRAME_ARGUMENTS, POSE_ARGUMENTS, Callbacks
+from flexmbs.system.user_derivatives import NEAR, STENCIL, STEP, TINY, first_defined, takes_complex
 
 COLUMNS = 7  # of a row: on (v, ω), and a₀ or ∂g/∂t
-STEP = 1e-3  # m, rad or s, of differences of fourth order
-TINY = 1e-30  # complex step: its square is below round-off of any number
-STENCIL = ((1.0, 8.0 / 12.0), (-1.0, -8.0 / 12.0), (2.0, -1.0 / 12.0), (-2.0, 1.0 / 12.0))
-AGREE = 1e-6  # of the derivatives: error of the differences beside which complex steps are judged
-NEAR = 1e-3  # m and rad from the declared start, where that is a special pose, as one without rotation often is
 PROBE = (0.3, 0.11, -0.07, 0.13, 0.8, 0.36, 0.48, 0.0, 0.8, -0.6, -0.6, 0.48, 0.64)  # a pose that is special for no function
 
 _WEIGHTS = np.array([weight / STEP for _, weight in STENCIL])
@@ -67,13 +63,8 @@ def _directions(x: np.ndarray) -> np.ndarray:
 
 def _takes_complex(function: Callable[..., Any], n: int, rheonomic: bool, at: np.ndarray) -> bool:
     """True where complex steps give the derivatives that differences give at a pose."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            exact, rough = (rows(function, at, n, rheonomic) for rows in (_rows_by_complex_steps, _rows_by_differences))
-        return bool(np.abs(exact - rough).max() <= AGREE * (1.0 + np.abs(rough).max()))
-    except (Exception, SystemExit):  # it takes no complex numbers, or not this pose
-        return False
+    exact, rough = (functools.partial(by, function, at, n, rheonomic) for by in (_rows_by_complex_steps, _rows_by_differences))
+    return takes_complex(exact, rough)
 
 
 def _rows_by_differences(function: Callable[..., Any], x: np.ndarray, n: int, rheonomic: bool) -> np.ndarray:
@@ -258,35 +249,20 @@ def along_address(
     return callbacks.address(name, function, body, FRAME_ARGUMENTS, n)
 
 
-def examined_pose(start: Callable[[], np.ndarray], *functions: tuple[str, Callable[..., Any]]) -> np.ndarray:
-    """(t, x, A) at which all functions, given with their names, are defined: a general pose, else one near the declared start, or
-    the start itself, which ``start()`` gives. Raises `InputError` where a function raises at the start."""
-    plain = [(name, getattr(function, "py_func", function)) for name, function in functions if not isinstance(function, StandIn)]
-    error = _error_at(np.array(PROBE), plain)
-    if error is None:
-        return np.array(PROBE)
-    here = start()
-    near = here
-    for direction in range(COLUMNS):
-        near = moved(near, direction, NEAR)
-    for pose in (near, here):
-        error = _error_at(pose, plain)
-        if error is None:
-            return pose
-    raise error
+def examined_pose(start: Callable[[], np.ndarray], functions: Mapping[str, Any]) -> np.ndarray:
+    """(t, x, A) at which all functions, by their names, are defined: a general pose, else one near the declared start, or the
+    start itself, which ``start()`` gives. Raises `InputError` where a function raises at the start."""
 
+    def places() -> Iterator[np.ndarray]:
+        yield np.array(PROBE)
+        here = start()
+        near = here
+        for direction in range(COLUMNS):
+            near = moved(near, direction, NEAR)
+        yield near
+        yield here
 
-def _error_at(pose: np.ndarray, functions: list[tuple[str, Callable[..., Any]]]) -> InputError | None:
-    """The error of the first function that raises at a pose."""
-    for name, function in functions:
-        try:
-            called(function, pose)
-        except (Exception, SystemExit) as error:
-            text = f"{name}: raises {type(error).__name__}: {shown(str(error))} at the declared start and near it"
-            found = InputError(f"{text}; correct it, or start where it is defined (q0)")
-            found.__cause__ = error
-            return found
-    return None
+    return first_defined(places(), functions, called, "correct it, or start where it is defined (q0)")
 
 
 def check_shape(name: str, function: Callable[..., Any], at: np.ndarray, *shapes: tuple[int, ...]) -> None:

@@ -22,7 +22,6 @@ from flexmbs.system.prescribed import explicit_drives, reasons_for_rows, rheonom
 from flexmbs.system.spanning import spanning_joints
 
 COORDINATES = ("joint", "absolute", "rheonomic")
-FREE = "free"  # every body by itself, for the terms of single bodies; the mass matrix may be singular
 
 
 @dataclass(frozen=True)
@@ -125,12 +124,13 @@ def inverse_motions(motions: tuple[Motion, ...]) -> tuple[Motion, ...]:
     return tuple(motion.inverse() for motion in reversed(motions))
 
 
-def topology(model: ModelData, coordinates: str = "joint") -> Topology:
+def topology(model: ModelData, coordinates: str = "joint", *, all_free: bool = False) -> Topology:
     """The tree and the cuts of a model. Raises `InputError` for unknown cuts, coordinates and bodies.
 
-    coordinates: one of `COORDINATES`, or `FREE`: absolute ones also of bodies without full inertia.
+    coordinates: one of `COORDINATES`.  all_free: every body by itself in absolute coordinates, also those without full inertia,
+    for the terms of single bodies; the mass matrix may be singular.
     """
-    if coordinates not in (*COORDINATES, FREE):
+    if coordinates not in COORDINATES:
         raise InputError(f"coordinates: no '{coordinates}'; there are {', '.join(COORDINATES)}")
     unknown = [name for name in model.cuts if name not in model.joints]
     if unknown:
@@ -139,14 +139,14 @@ def topology(model: ModelData, coordinates: str = "joint") -> Topology:
         raise InputError(*map(str, missing))
     tree = _walk(model, spanning_joints(model))
     carried = {primary.joint: primary.body for primary in tree if primary.joint is not None}
-    if coordinates not in ("absolute", FREE):
+    if coordinates != "absolute":
         cuts = tuple(name for name in model.joints if name not in carried)
         if coordinates == "joint":
             return Topology(coordinates, tuple(tree), cuts, carried)
         rows = reasons_for_rows(model, set(carried))
         drives = explicit_drives(model, rows)
         return Topology(coordinates, tuple(_rheonomic(primary, drives) for primary in tree), cuts, carried, rows)
-    light = set() if coordinates == FREE else _without_full_inertia(model)
+    light = set() if all_free else _without_full_inertia(model)
     absolute = [primary if _keeps_its_joint(model, primary, light) else _free(model.bodies[primary.body]) for primary in tree]
     kept = {primary.joint for primary in absolute}
     cuts = tuple(name for name in model.joints if name not in kept)

@@ -184,3 +184,15 @@ def test_bodies_that_keep_their_joints_in_absolute_coordinates_are_reported():
     del model.bodies["low"], model.joints["thread"]
     compared = str(fm.compare(model, formalisms=("multiplier",), integrators=("generalized-alpha",), **options))
     assert "high (on string); the other 2 bodies have absolute ones" in compared
+
+
+@pytest.mark.parametrize("unknown", ["free", "FREE", "relative", "", 3, ("joint",)])
+def test_unknown_coordinates_are_rejected(unknown):
+    model = cells(1)
+    for call in (
+        lambda: topology(model, unknown),
+        lambda: fm.simulate(model, t_end=0.01, coordinates=unknown),
+        lambda: fm.matrices(model, coordinates=unknown),
+    ):
+        with pytest.raises(fm.InputError, match=r"^coordinates: "):
+            call()
