@@ -55,7 +55,8 @@ class Sampler(NamedTuple):
     """The discrete part of a law: at t_k = k ``period`` (s) its kernel gives the output and the memory from what was measured.
 
     Kernel: x = (t_k, coordinate and rate at t_k − ``delay``, memory) → out = (output, memory). The output acts from t_k +
-    ``computing_time`` on and is held. laws, gives, keys: as in `Row`; user functions are f(memory, t, x, v) → (output, memory).
+    ``computing_time`` on and is held. laws, gives, keys, constants: as in `Row`;
+    user functions are f(memory, t, x, v) → (output, memory).
     """
 
     law: LawKernel
@@ -67,6 +68,7 @@ class Sampler(NamedTuple):
     laws: tuple[Any, ...] = ()
     gives: int = 1
     keys: tuple[str, ...] = ()
+    constants: tuple[float, ...] = ()
 
 
 class Row(NamedTuple):
@@ -78,7 +80,8 @@ class Row(NamedTuple):
     keys: their keys in the declaration, for messages.  states: number of its force states z, which follow the motion in x; their
     rates follow the forces in out.  sampler: what sets them at instants.  loaded: it takes the loads of its joint, which its
     reaction gives.  reads: joints whose constraint wrenches a law on a frame takes, six numbers each behind the motion, in
-    the axes of the child's frame, or with ``world_axes`` in those of the world.
+    the axes of the child's frame, or with ``world_axes`` in those of the world.  constants: numbers that its user functions take
+    as an array behind all other arguments.
     """
 
     law: LawKernel
@@ -91,3 +94,4 @@ class Row(NamedTuple):
     loaded: bool = False
     reads: tuple[str, ...] = ()
     world_axes: bool = False
+    constants: tuple[float, ...] = ()

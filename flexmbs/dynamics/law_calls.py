@@ -68,6 +68,11 @@ def most_read(system: System) -> int:
     return 6 * max(int(rows.n_readings.max(initial=0)) for rows in (system.forces.frame, system.forces.pair))
 
 
+def most_constants(system: System) -> int:
+    """The most parameters that a user function takes."""
+    return int(np.diff(system.laws.at)[system.laws.kind == LAW_FUNCTION].max(initial=0))
+
+
 def most_arguments(system: System) -> int:
     """The most numbers of time and motion that a law takes."""
     return max(ARGUMENTS, 1 + 2 * system.forces.joints.body.shape[1])
@@ -104,13 +109,16 @@ def _called(system: System) -> list[tuple[int, int, np.ndarray]]:
 
 @part
 def given_values(law_rows, f, laws, workspace, io, n):
-    """u of force f: its laws of time (f, ḟ), and user-defined functions of the first n arguments in workspace.x."""
+    """u of force f: its laws of time (f, ḟ), and user functions of the first n numbers in workspace.x and of their
+    own parameters."""
     gives = law_rows.gives[f]
     for k in range(law_rows.n_given[f]):
         law = law_rows.first[f] + k
         if laws.kind[law] == LAW_FUNCTION:
             for a in range(n):
                 io[0, a] = workspace.x[a]
+            for a in range(laws.at[law], laws.at[law + 1]):
+                io[0, n + a - laws.at[law]] = laws.value[a]
             call_address(laws.address[law], io[0], io[1])
             for a in range(gives):
                 workspace.u[k * gives + a] = io[1, a]

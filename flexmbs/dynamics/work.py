@@ -23,7 +23,7 @@ from flexmbs.dynamics.forces import frame_forces_at
 from flexmbs.dynamics.joint_forces import joint_forces_at
 from flexmbs.dynamics.force_blocks import force_blocks_at
 from flexmbs.dynamics.kkt import kkt_at
-from flexmbs.dynamics.law_calls import connect_laws, make_law_workspace, most_arguments, most_read, most_stored
+from flexmbs.dynamics.law_calls import connect_laws, make_law_workspace, most_arguments, most_constants, most_read, most_stored
 from flexmbs.dynamics.second_order import scratch_width
 from flexmbs.law_kernel import KEPT
 from flexmbs.system.records import (
@@ -122,7 +122,7 @@ def unconnected(system: System, beta: np.ndarray | None = None) -> Work:
         U=z(own), E=z((nb, n, n)), X=z((nb, 6, n)),
         M=z((nb, n, n)), B=z((4, width, width)), rows=z((6, ns)), values=z(int(system.elimination.n_values[0])),
         stiffness=z(ns + nc), r=z(ns), x=z(ns + nc), laws=make_law_workspace(system),
-        io=z((2, max(IO, most_arguments(system)) + most_stored(system) + most_read(system))),
+        io=z((2, max(IO, most_arguments(system)) + most_stored(system) + most_read(system) + most_constants(system))),
         power=z(3), status=z(4, np.int64), zero=zero, products=z((nb, own)), force_rate=z(nz),
         factor=z(len(system.couplers.terms.factor)), drive_rate=z(nc), slopes=z((n_couplings, 12, 6)),
         coupling=_pairs(couplings.a, couplings.b, couplings.top, n_cuts + len(system.couplers.row) + np.arange(n_couplings)),

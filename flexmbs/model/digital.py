@@ -2,19 +2,18 @@
 
 import dataclasses
 import math
-from typing import Annotated
 
-from pydantic import AfterValidator, model_validator
+from pydantic import model_validator
 
 from flexmbs.declaration import NestedError, Problem
 from flexmbs.law_kernel import Row, Sampler, law_kernel
 from flexmbs.model.fields import AnyVector, Nonnegative, Number, OptionalNumber, Positive
-from flexmbs.model.functions import UserFunction, function_of
+from flexmbs.model.functions import UserFunction, require_arguments
 from flexmbs.model.laws import JointLaw, LawOfTime
 
 MOST_PERIODS = 100  # of a delay: every sample on its way is a force state
 
-ControllerFunction = Annotated[UserFunction, AfterValidator(function_of(4, "f(memory, t, x, v) -> (output, memory)"))]
+ARGUMENTS = 4, "f(memory, t, x, v) -> (output, memory)"
 
 
 @law_kernel
@@ -156,6 +155,8 @@ class DigitalController(Sampled, kind="digital-controller"):
         that it returned at the sample before. Its results must depend on its arguments alone.
     memory : floats
         The memory at the first sample; none: a function without memory returns (output, ()).
+    parameters : floats
+        Numbers that the function takes as an array behind its other arguments.
 
     Examples
     --------
@@ -171,9 +172,16 @@ class DigitalController(Sampled, kind="digital-controller"):
     [1.0]
     """
 
-    function: ControllerFunction = dataclasses.field(kw_only=False)
+    function: UserFunction = dataclasses.field(kw_only=False)
     memory: AnyVector = ()
+    parameters: AnyVector = ()
+
+    @model_validator(mode="after")
+    def _arguments(self) -> "DigitalController":
+        require_arguments(self.function, *ARGUMENTS, self.parameters)
+        return self
 
     def sampler(self) -> Sampler:
         times, n = (self.sample_time, self.delay, self.computing_time), 1 + len(self.memory)
-        return Sampler(digital_function, (float(n),), *times, tuple(self.memory), (self.function,), n, ("function",))
+        memory, key = tuple(self.memory), ("function",)
+        return Sampler(digital_function, (float(n),), *times, memory, (self.function,), n, key, self.parameters)

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
-from flexmbs.declaration import shown
+from flexmbs.declaration import NestedError, Problem, shown
 from flexmbs.errors import InputError
 
 _MAY_IMPORT = contextvars.ContextVar("may_import", default=True)  # names in the user's own script are trusted
@@ -138,6 +138,16 @@ def function_of(count: int, signature: str) -> Callable[[Any], Any]:
         return value
 
     return check
+
+
+def require_arguments(function: Any, count: int, signature: str, parameters: tuple[float, ...] = ()) -> None:
+    """Raise `NestedError` unless a function takes ``count`` arguments, and behind them ``parameters`` where there are some."""
+    if parameters:
+        count, signature = count + 1, signature.replace(")", ", parameters)", 1)
+    try:
+        function_of(count, signature)(function)
+    except ValueError as error:
+        raise NestedError([Problem(("function",), str(error))]) from None
 
 
 def _optional(value: object) -> Any:

@@ -64,12 +64,13 @@ def _friction(solution: SolutionData, force: JointForce) -> Friction:
     joint, view = solution.model.joints[force.joint], solution.joint(force.joint)
     row = force.row()
     loads = _loads(joint, force.coordinate, view) if row.loaded else _states(solution, force)
+    constants = [np.array(row.constants)] if row.constants else []
     beyond = [0.0] * (row.states + 1)  # no implicit stage
     turns, q = coordinate_position(joint, force.coordinate)
     rate, effort, out = view.velocity[:, force.coordinate], np.zeros(len(view.t)), np.zeros(8)
     for i, t in enumerate(view.t):
         x = [float(t), float(view.position[i, q]), float(rate[i])]
-        u = [float(law(*x, loads[i])) for law in row.laws]
+        u = [float(law(*x, loads[i], *constants)) for law in row.laws]
         out[:] = 0.0
         row.law.value(row.parameters, u, [*x, *loads[i].tolist(), *beyond], out)
         effort[i] = out[0]

@@ -261,53 +261,94 @@ def _text(function: Callable[..., Any], x: np.ndarray, n_out: int) -> str:
     return f"{getattr(function, '__name__', 'function')}({shown})"
 
 
-def loaded_spread(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``body(x, out)`` of a force law with the four loads of its joint, in a form that Numba compiles."""
+# Forms of user functions that Numba compiles, ``body(x, out)``. Parameters are an array behind the other arguments, so that the
+# function is compiled once for all their values. Numba checks no bounds: results of another length raise, and the Python form
+# reports them.
+
+
+def loaded_spread(function: Callable[..., Any], constants: int = 0) -> Callable[..., Any]:
+    """Form of a force law with the four loads of its joint."""
 
     def loaded(x: Any, out: Any) -> None:
         out[0] = function(x[0], x[1], x[2], x[3:7].copy())
 
-    return loaded
+    def with_constants(x: Any, out: Any) -> None:
+        out[0] = function(x[0], x[1], x[2], x[3:7].copy(), x[7:].copy())
+
+    return with_constants if constants else loaded
 
 
-def joints_spread(function: Callable[..., Any], n: int) -> Callable[..., Any]:
-    """``body(x, out)`` of forces on n joint coordinates, in a form that Numba compiles."""
+def joints_spread(function: Callable[..., Any], n: int, constants: int = 0) -> Callable[..., Any]:
+    """Form of forces on n joint coordinates."""
 
     def joints(x: Any, out: Any) -> None:
         result = function(x[0], x[1 : 1 + n].copy(), x[1 + n : 1 + 2 * n].copy())
-        if len(result) != n:  # Numba checks no bounds; the Python form reports it
+        if len(result) != n:
             raise ValueError
         for a in range(n):
             out[a] = result[a]
 
-    return joints
+    def with_constants(x: Any, out: Any) -> None:
+        result = function(x[0], x[1 : 1 + n].copy(), x[1 + n : 1 + 2 * n].copy(), x[1 + 2 * n :].copy())
+        if len(result) != n:
+            raise ValueError
+        for a in range(n):
+            out[a] = result[a]
+
+    return with_constants if constants else joints
 
 
-def reading_spread(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``body(x, out)`` of a force and torque with the reactions that it reads, in a form that Numba compiles."""
+def wrench_spread(function: Callable[..., Any], readings: int, constants: int = 0) -> Callable[..., Any] | None:
+    """Form of a force and torque, with the reactions that it reads; None for the plain one."""
+    end = FRAME_ARGUMENTS + 6 * readings
 
     def reading(x: Any, out: Any) -> None:
         result = function(x[0], x[1:4], x[4:13], x[13:16], x[16:19], x[19:].copy().reshape(-1, 6))
-        if len(result) != 6:  # Numba checks no bounds; the Python form reports it
+        if len(result) != 6:
             raise ValueError
         for a in range(6):
             out[a] = result[a]
 
-    return reading
+    def with_constants(x: Any, out: Any) -> None:
+        result = function(x[0], x[1:4], x[4:13], x[13:16], x[16:19], x[end:].copy())
+        if len(result) != 6:
+            raise ValueError
+        for a in range(6):
+            out[a] = result[a]
+
+    def reading_with_constants(x: Any, out: Any) -> None:
+        reactions = x[19:end].copy().reshape(-1, 6)
+        result = function(x[0], x[1:4], x[4:13], x[13:16], x[16:19], reactions, x[end:].copy())
+        if len(result) != 6:
+            raise ValueError
+        for a in range(6):
+            out[a] = result[a]
+
+    if constants:
+        return reading_with_constants if readings else with_constants
+    return reading if readings else None
 
 
-def sampled_spread(function: Callable[..., Any], n: int) -> Callable[..., Any]:
-    """``body(x, out)`` of a discrete controller with n numbers of memory, in a form that Numba compiles."""
+def sampled_spread(function: Callable[..., Any], n: int, constants: int = 0) -> Callable[..., Any]:
+    """Form of a discrete controller with n numbers of memory."""
 
     def sampled(x: Any, out: Any) -> None:
         output, memory = function(x[3:].copy(), x[0], x[1], x[2])
-        if len(memory) != n:  # Numba checks no bounds; the Python form reports it
+        if len(memory) != n:
             raise ValueError
         out[0] = output
         for a in range(n):
             out[1 + a] = memory[a]
 
-    return sampled
+    def with_constants(x: Any, out: Any) -> None:
+        output, memory = function(x[3 : 3 + n].copy(), x[0], x[1], x[2], x[3 + n :].copy())
+        if len(memory) != n:
+            raise ValueError
+        out[0] = output
+        for a in range(n):
+            out[1 + a] = memory[a]
+
+    return with_constants if constants else sampled
 
 
 def _spread(function: Callable[..., Any], n_in: int, n_out: int) -> Callable[..., Any]:
@@ -322,7 +363,7 @@ def _spread(function: Callable[..., Any], n_in: int, n_out: int) -> Callable[...
 
         def wrench(x: Any, out: Any) -> None:
             result = function(x[0], x[1:4], x[4:13], x[13:16], x[16:19])
-            if len(result) != 6:  # Numba checks no bounds; the Python form reports it
+            if len(result) != 6:
                 raise ValueError
             for a in range(6):
                 out[a] = result[a]

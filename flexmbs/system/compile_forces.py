@@ -227,12 +227,12 @@ def _number(item: str, law: Any, each: _Acting, laws: LawTable, row: Row | Sampl
     if isinstance(law, TimeLaw):
         return laws.number(item, law)
     if isinstance(row, Sampler):
-        return laws.sampled(item, law, len(row.memory))
+        return laws.sampled(item, law, len(row.memory), row.constants)
     if row.loaded:
-        return laws.loaded(item, law)
+        return laws.loaded(item, law, row.constants)
     if each.together:
-        return laws.joints(item, law, len(each.on))
-    return laws.wrench(item, law, len(row.reads)) if len(each.frames) == 1 else laws.force(item, law)
+        return laws.joints(item, law, len(each.on), row.constants)
+    return laws.wrench(item, law, len(row.reads), row.constants) if len(each.frames) == 1 else laws.force(item, law)
 
 
 def lawful(model: ModelData) -> list[tuple[FrameRef, FrameRef]]:

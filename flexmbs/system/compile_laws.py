@@ -8,8 +8,10 @@ import numpy as np
 
 from flexmbs.errors import InputError, shown
 from flexmbs.model.laws import Constant, Function, Ramp, Sine, SmoothStep, Table, TimeLaw, function_state
-from flexmbs.system.callbacks import FRAME_ARGUMENTS, Callbacks, joints_spread, loaded_spread, reading_spread, sampled_spread
+from flexmbs.system.callbacks import FRAME_ARGUMENTS, Callbacks, joints_spread, loaded_spread, sampled_spread, wrench_spread
 from flexmbs.system.records import LAW_CONSTANT, LAW_FUNCTION, LAW_RAMP, LAW_SINE, LAW_SMOOTH, LAW_TABLE, Laws
+
+Constants = tuple[float, ...]
 
 
 def _table(law: Table) -> list[float]:
@@ -58,6 +60,15 @@ def _wrench_body(function: Callable[..., Any], x: np.ndarray) -> Any:
     return function(float(given[0]), given[1:4], given[4:13], given[13:16], given[16:19], *reactions)
 
 
+def _with_constants(body: Callable[..., Any], n: int) -> Callable[..., Any]:
+    """``body`` of a function that takes the numbers behind its first n as its last argument."""
+
+    def extended(function: Callable[..., Any], x: np.ndarray) -> Any:
+        return body(lambda *arguments: function(*arguments, x[n:].copy()), x[:n])
+
+    return extended
+
+
 class LawTable:
     """Numbers laws as they are met and collects their parameters."""
 
@@ -88,25 +99,34 @@ class LawTable:
         """Number of a user's force law f(t, x, v)."""
         return self._add(LAW_FUNCTION, [], self.callbacks.address(name, function, _force_body, 3, 1))
 
-    def loaded(self, name: str, function: Callable[..., Any]) -> int:
+    def loaded(self, name: str, function: Callable[..., Any], constants: Constants = ()) -> int:
         """Number of a user's force law f(t, x, v, loads)."""
-        spread = loaded_spread(function)
-        return self._add(LAW_FUNCTION, [], self.callbacks.address(name, function, _loaded_body, 7, 1, spread))
+        return self._function(name, function, _loaded_body, (7, 1), loaded_spread(function, len(constants)), constants)
 
-    def joints(self, name: str, function: Callable[..., Any], n: int) -> int:
+    def joints(self, name: str, function: Callable[..., Any], n: int, constants: Constants = ()) -> int:
         """Number of a user's force law f(t, x, v) → n numbers on n joint coordinates."""
-        address = self.callbacks.address(name, function, _joints_body, 1 + 2 * n, n, joints_spread(function, n))
-        return self._add(LAW_FUNCTION, [], address)
+        spread = joints_spread(function, n, len(constants))
+        return self._function(name, function, _joints_body, (1 + 2 * n, n), spread, constants)
 
-    def sampled(self, name: str, function: Callable[..., Any], memory: int) -> int:
+    def sampled(self, name: str, function: Callable[..., Any], memory: int, constants: Constants = ()) -> int:
         """Number of a user's discrete controller f(memory, t, x, v) → (output, memory)."""
-        spread = sampled_spread(function, memory)
-        return self._add(LAW_FUNCTION, [], self.callbacks.address(name, function, _sampled_body, 3 + memory, 1 + memory, spread))
+        spread = sampled_spread(function, memory, len(constants))
+        return self._function(name, function, _sampled_body, (3 + memory, 1 + memory), spread, constants)
 
-    def wrench(self, name: str, function: Callable[..., Any], readings: int = 0) -> int:
+    def wrench(self, name: str, function: Callable[..., Any], readings: int = 0, constants: Constants = ()) -> int:
         """Number of a user's force and torque f(t, r, A, v, ω), or f(t, r, A, v, ω, reactions (n, 6)) of n ``readings``."""
-        n, spread = FRAME_ARGUMENTS + 6 * readings, reading_spread(function) if readings else None
-        return self._add(LAW_FUNCTION, [], self.callbacks.address(name, function, _wrench_body, n, 6, spread))
+        spread = wrench_spread(function, readings, len(constants))
+        return self._function(name, function, _wrench_body, (FRAME_ARGUMENTS + 6 * readings, 6), spread, constants)
+
+    def _function(
+        self, name: str, function: Callable[..., Any], body: Callable[..., Any], sizes: tuple[int, int], spread: Any,
+        constants: Constants,
+    ) -> int:  # fmt: skip
+        """Number of a user function with ``sizes`` (arguments, results), which takes its ``constants`` behind the arguments."""
+        n_in, n_out = sizes
+        body = _with_constants(body, n_in) if constants else body
+        address = self.callbacks.address(name, function, body, n_in + len(constants), n_out, spread)
+        return self._add(LAW_FUNCTION, list(constants), address)
 
     def pose(self, address: int) -> int:
         """Number of a user's function of a relative pose, by its address."""

@@ -5,15 +5,16 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, model_validator
 
-from flexmbs.declaration import NestedError, Problem, shown
+from flexmbs.declaration import shown
 from flexmbs.law_kernel import Row
+from flexmbs.model.fields import AnyVector
 from flexmbs.model.forces.force import OnFrame
 from flexmbs.model.forces.frame_force import in_world_axes
 from flexmbs.model.frames import JointNames
-from flexmbs.model.functions import UserFunction, function_of
+from flexmbs.model.functions import UserFunction, require_arguments
 
-ALONE = function_of(5, "f(t, r, A, v, w) -> 6 numbers")
-READING = function_of(6, "f(t, r, A, v, w, reactions) -> 6 numbers")
+ALONE = 5, "f(t, r, A, v, w) -> 6 numbers"
+READING = 6, "f(t, r, A, v, w, reactions) -> 6 numbers"
 
 
 def _reaction_axes(value: object) -> str:
@@ -41,6 +42,9 @@ class UserForce(OnFrame, kind="user-force"):
         the model without this force, then those that agree with it.
     axes : 'world' or 'child'
         Axes of the reactions: those of the world, as of ``solution.joint(…).force``, or of the frame of the child.
+    parameters : floats
+        Numbers that the function takes as an array behind its other arguments; a function compiled with Numba is compiled once
+        for all forces with other parameters.
 
     Examples
     --------
@@ -58,14 +62,15 @@ class UserForce(OnFrame, kind="user-force"):
     function: UserFunction = dataclasses.field(kw_only=False)
     reads: JointNames = ()
     axes: Annotated[str, BeforeValidator(_reaction_axes)] = "world"
+    parameters: AnyVector = ()
 
     @model_validator(mode="after")
     def _arguments(self) -> "UserForce":
-        try:
-            (READING if self.reads else ALONE)(self.function)
-        except ValueError as error:
-            raise NestedError([Problem(("function",), str(error))]) from None
+        require_arguments(self.function, *(READING if self.reads else ALONE), self.parameters)
         return self
 
     def row(self) -> Row:
-        return Row(in_world_axes, laws=(self.function,), gives=6, reads=self.reads, world_axes=self.axes == "world")
+        world = self.axes == "world"
+        return Row(
+            in_world_axes, laws=(self.function,), gives=6, reads=self.reads, world_axes=world, constants=self.parameters
+        )  # fmt: skip

@@ -1,17 +1,17 @@
 """Force on a joint coordinate by a user function of the loads of the joint."""
 
 import dataclasses
-from typing import Annotated
 
-from pydantic import AfterValidator
+from pydantic import model_validator
 
 from flexmbs.law_kernel import Row, nonlinear_law
+from flexmbs.model.fields import AnyVector
 from flexmbs.model.forces.force import JointForce
-from flexmbs.model.functions import UserFunction, function_of
+from flexmbs.model.functions import UserFunction, require_arguments
 from flexmbs.model.joints import Joint
 from flexmbs.model.motions import Motion
 
-LoadFunction = Annotated[UserFunction, AfterValidator(function_of(4, "f(t, x, v, loads) -> Q"))]
+ARGUMENTS = 4, "f(t, x, v, loads) -> Q"
 LOADED_KINDS = ("revolute", "prismatic", "cylindrical")
 
 
@@ -36,6 +36,8 @@ class UserFriction(JointForce, kind="user-friction"):
         ``function(t, x, v, loads)`` returns Q (N or N m) for coordinate x, rate v and loads (4) of a revolute, prismatic or
         cylindrical joint: force across and along its axis [N], moment across and about it [N m], sizes about the frame of the
         child; along and about the axis zero where the joint is free.
+    parameters : floats
+        Numbers that the function takes as an array behind its other arguments.
 
     Examples
     --------
@@ -52,7 +54,13 @@ class UserFriction(JointForce, kind="user-friction"):
     [-3.481]
     """
 
-    function: LoadFunction = dataclasses.field(kw_only=False)
+    function: UserFunction = dataclasses.field(kw_only=False)
+    parameters: AnyVector = ()
+
+    @model_validator(mode="after")
+    def _arguments(self) -> "UserFriction":
+        require_arguments(self.function, *ARGUMENTS, self.parameters)
+        return self
 
     def unfit_for(self, joint: Joint, motion: Motion) -> str:
         """Loads are those of joints with one axis."""
@@ -61,4 +69,4 @@ class UserFriction(JointForce, kind="user-friction"):
         return f"is that of a joint of kind '{joint.kind}'; friction of reactions needs a revolute, prismatic or cylindrical one"
 
     def row(self) -> Row:
-        return Row(as_given, laws=(self.function,), loaded=True)
+        return Row(as_given, laws=(self.function,), loaded=True, constants=self.parameters)

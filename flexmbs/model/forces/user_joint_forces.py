@@ -1,15 +1,15 @@
 """Forces on several joint coordinates by a user function of all of them."""
 
 import dataclasses
-from typing import Annotated
 
-from pydantic import AfterValidator
+from pydantic import model_validator
 
 from flexmbs.law_kernel import Row, law_kernel
+from flexmbs.model.fields import AnyVector
 from flexmbs.model.forces.force import OnJoints
-from flexmbs.model.functions import UserFunction, function_of
+from flexmbs.model.functions import UserFunction, require_arguments
 
-JointsFunction = Annotated[UserFunction, AfterValidator(function_of(3, "f(t, x, v) -> Q, one for each coordinate"))]
+ARGUMENTS = 3, "f(t, x, v) -> Q, one for each coordinate"
 
 
 @law_kernel
@@ -30,6 +30,8 @@ class UserJointForces(OnJoints, kind="user-joint-forces"):
     ----------
     function : function
         ``function(t, x, v)`` returns Q, one number for each coordinate (N or N m), for time t, coordinates x (n) and rates v (n).
+    parameters : floats
+        Numbers that the function takes as an array behind its other arguments.
 
     Examples
     --------
@@ -47,7 +49,13 @@ class UserJointForces(OnJoints, kind="user-joint-forces"):
     [-0.02, -0.01]
     """
 
-    function: JointsFunction = dataclasses.field(kw_only=False)
+    function: UserFunction = dataclasses.field(kw_only=False)
+    parameters: AnyVector = ()
+
+    @model_validator(mode="after")
+    def _arguments(self) -> "UserJointForces":
+        require_arguments(self.function, *ARGUMENTS, self.parameters)
+        return self
 
     def row(self) -> Row:
-        return Row(as_given, (float(len(self.of)),), laws=(self.function,), gives=len(self.of))
+        return Row(as_given, (float(len(self.of)),), laws=(self.function,), gives=len(self.of), constants=self.parameters)
