@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from flexmbs.declaration import Problem
 from flexmbs.model.chain_twists import translations
-from flexmbs.model.frames import GROUND
+from flexmbs.model.frames import GROUND, FrameRef
 from flexmbs.model.general_couplings import nonholonomic_couplings
 
 if TYPE_CHECKING:
     from flexmbs.model.bodies import Body
+    from flexmbs.model.item import Item
     from flexmbs.model.joints import Joint
     from flexmbs.model.model import ModelData
 
@@ -102,11 +103,25 @@ def groups(model: "ModelData", joints: "Iterable[Joint]") -> list[list[str]]:
 
 
 def topology_warnings(model: "ModelData") -> Iterator[Problem]:
-    """Bodies that no joint connects to the ground."""
+    """Bodies that no joint connects to the ground; forces and contacts beside point masses whose axes do not turn."""
+    for body in model.bodies.values():
+        if body.kind != "point-mass" or any(joint.carries for joint in joints_of(model, body.name)):
+            continue
+        acting = (*model.forces.values(), *model.contacts.values())
+        for item, end in ((each, end) for each in acting for end in _ends(each)):
+            if end.body == body.name and any(body.frame_position(end.frame)):
+                text = f"acts at frame '{end.frame}' beside point mass '{body.name}', whose axes do not turn: its moment is lost"
+                yield Problem((item.section, item.name), f"{text}; use a rigid body with inertia, or the mass itself")
     loose = [name for group in components(model) if GROUND not in group for name in group]
     if loose:
         shown = ", ".join(loose[:10]) + (", ..." if len(loose) > 10 else "")
         yield Problem(("bodies",), f"not connected to the ground by joints: {shown}; they move freely, statics is impossible")
+
+
+def _ends(item: "Item") -> tuple[FrameRef, ...]:
+    """The frames on which a force or contact acts."""
+    values = (getattr(item, field.name) for field in item.ordered_fields())
+    return tuple(value for value in values if isinstance(value, FrameRef))
 
 
 def degree_of_freedom_lines(model: "ModelData", modes: int, planar: str = "") -> list[str]:

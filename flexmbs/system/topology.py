@@ -211,9 +211,12 @@ def _without_full_inertia(model: ModelData) -> set[str]:
 
 
 def _keeps_its_joint(model: ModelData, primary: PrimaryJoint, light: set[str]) -> bool:
-    """Joints that carry bodies without inertia in all directions stay, and those that such bodies carry; not balls, whose point
-    masses move by translations.
+    """Joints that carry bodies without inertia in all directions stay, and those that such bodies carry; not those with a ball at
+    a point mass that leaves its axes free: it moves by translations.
     """
     if primary.joint is None or not (primary.body in light or primary.parent in light):
         return False
-    return not (isinstance(model.bodies[primary.body], PointMass) and any(motion.nv >= 3 for motion in primary.motions))
+    body = model.bodies[primary.body]
+    ends = [end.frame for joint in model.joints.values() for end in (joint.parent, joint.child) if end.body == body.name]
+    at_mass = not any(any(body.frame_position(frame)) for frame in ends)  # joints beside it depend on its axes
+    return not (isinstance(body, PointMass) and at_mass and any(motion.nv >= 3 for motion in primary.motions[-1:]))

@@ -6,7 +6,7 @@ from scipy.integrate import solve_ivp
 
 import flexmbs as fm
 from flexmbs.formalisms import FORMALISMS
-from flexmbs.motions import Slide
+from flexmbs.motions import Ball, FixedTranslation, Rotate, Slide
 
 G = 9.81
 WAYS = [
@@ -134,3 +134,50 @@ def test_rods_beside_the_mass_are_rejected() -> None:
         "bodies.bob: has no rotational inertia, and only rods and relations hold it by its frame 'eye' beside the mass; "
         "attach them to the mass itself, or use a rigid body with inertia"
     ]
+
+
+ROD = FixedTranslation((0.8, 0.0, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("motions", "coordinates", "runs"),
+    [
+        ((Ball(), ROD), "joint", False),
+        ((Ball(), ROD), "absolute", False),
+        ((Rotate("z"), Rotate("y"), ROD, Ball()), "joint", False),
+        ((Rotate("z"), Rotate("y"), ROD, Ball()), "absolute", True),  # a ball at the mass leaves its axes free
+        ((Rotate("y"), ROD), "joint", True),
+        ((Rotate("y"), ROD), "absolute", True),
+    ],
+)
+def test_point_masses_on_chains(motions: tuple[object, ...], coordinates: str, runs: bool) -> None:
+    """A chain that turns the mass about itself is refused: nothing stands still in mid-air."""
+    model = fm.Model("chain", gravity=(0, 0, -G))
+    bob = model.add(fm.PointMass("bob", mass=1.0))
+    model.add(fm.Chain("chain", model.ground, bob, motions=motions))
+    if not runs:
+        with pytest.raises(fm.InputError, match="nothing gives its motion inertia"):
+            fm.simulate(model, t_end=0.3, coordinates=coordinates, **TIGHT)
+        return
+    run = fm.simulate(model, t_end=0.3, coordinates=coordinates, **TIGHT)
+    np.testing.assert_allclose(run.body("bob").position[-1], on_sphere((0.8, 0, 0), (0, 0, 0), 0.3), atol=1e-7)
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+def test_a_ball_at_the_mass_and_a_rod_beside_it(coordinates: str) -> None:
+    """The axes of the mass matter for the rod and have no inertia: refused, not held still."""
+    model = fm.Model("two", frames={"post": (0.0, 1.5, 0.0)})
+    arm = model.add(fm.RigidBody("arm", mass=1.0, inertia=(0.1, 0.1, 0.1), frames={"tip": (0.0, 1.0, 0.0)}))
+    bob = model.add(fm.PointMass("bob", mass=1.0, frames={"eye": (0.0, 0.0, 0.3)}))
+    model.add(fm.Revolute("hinge", model.ground, arm, axis="x"))
+    model.add(fm.Spherical("ball", arm["tip"], bob))
+    model.add(fm.Distance("rod", model.ground["post"], bob["eye"], length=float(np.hypot(0.5, 0.3))))
+    with pytest.raises(fm.InputError, match="bob"):
+        fm.simulate(model, t_end=0.1, coordinates=coordinates)
+
+
+def test_forces_beside_a_point_mass_are_told() -> None:
+    model = fm.Model("eye")
+    bob = model.add(fm.PointMass("bob", mass=1.0, frames={"eye": (0, 0, 0.1)}))
+    model.add(fm.PointSpring("string", model.ground, bob["eye"], k=10.0, length=0.5))
+    assert "forces.string: acts at frame 'eye' beside point mass 'bob', whose axes do not turn" in str(model.check())
