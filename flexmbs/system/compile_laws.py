@@ -6,12 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from flexmbs._jit import is_jitted
 from flexmbs.errors import InputError, shown
 from flexmbs.model.laws import Constant, Function, Ramp, Sine, SmoothStep, Table, TimeLaw, function_state
 from flexmbs.system.callbacks import FRAME_ARGUMENTS, Callbacks, joints_spread, loaded_spread, sampled_spread, wrench_spread
 from flexmbs.system.records import LAW_CONSTANT, LAW_FUNCTION, LAW_RAMP, LAW_SINE, LAW_SMOOTH, LAW_TABLE, Laws
 
 Constants = tuple[float, ...]
+
+GENERAL = 0.37  # all arguments but the time at which a function is examined, special for none
+MORE = 64  # parameters more than declared, by which a function that reads beyond them is recognized
 
 
 def _table(law: Table) -> list[float]:
@@ -69,6 +73,27 @@ def _with_constants(body: Callable[..., Any], n: int) -> Callable[..., Any]:
     return extended
 
 
+def _check_bounds(name: str, function: Callable[..., Any], body: Callable[..., Any], x: np.ndarray) -> None:
+    """Raise `InputError` where a function compiled with Numba, which checks no bounds, reads beyond its parameters, the last
+    numbers of x: it raises an IndexError in Python, but not with more parameters."""
+    if not is_jitted(function):
+        return
+    plain = function.py_func  # type: ignore[attr-defined]
+    if _reads_beyond(plain, body, x) and not _reads_beyond(plain, body, np.concatenate([x, np.zeros(MORE)])):
+        raise InputError(f"{name}: its function reads beyond its parameters; give more of them, or correct the function")
+
+
+def _reads_beyond(function: Callable[..., Any], body: Callable[..., Any], x: np.ndarray) -> bool:
+    """Whether a call raises an IndexError; other exceptions only tell that it is not defined there."""
+    try:
+        body(function, x)
+    except IndexError:
+        return True
+    except (Exception, SystemExit):
+        return False
+    return False
+
+
 class LawTable:
     """Numbers laws as they are met and collects their parameters."""
 
@@ -124,7 +149,9 @@ class LawTable:
     ) -> int:  # fmt: skip
         """Number of a user function with ``sizes`` (arguments, results), which takes its ``constants`` behind the arguments."""
         n_in, n_out = sizes
-        body = _with_constants(body, n_in) if constants else body
+        if constants:
+            body = _with_constants(body, n_in)
+            _check_bounds(name, function, body, np.array([0.0, *[GENERAL] * (n_in - 1), *constants]))
         address = self.callbacks.address(name, function, body, n_in + len(constants), n_out, spread)
         return self._add(LAW_FUNCTION, list(constants), address)
 

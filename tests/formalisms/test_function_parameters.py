@@ -1,5 +1,7 @@
 """User functions with parameters: the results of functions that hold them, compiled once for all their values."""
 
+import dataclasses
+
 import numba
 import numpy as np
 import pytest
@@ -114,3 +116,17 @@ def test_parameters_in_files_and_messages(tmp_path, monkeypatch) -> None:
     ):
         with pytest.raises(fm.InputError, match=message):
             fm.UserForce("f", "b", function, **given)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_compiled_functions_with_too_few_parameters_are_rejected(kind: str) -> None:
+    """Numba checks no bounds: the missing number would be any."""
+    model = masses(kind, numba.njit(FUNCTIONS[kind]))
+    items = model.forces
+    for name, force in list(items.items()):
+        if kind == "digital-controller":
+            items[name] = dataclasses.replace(force, law=dataclasses.replace(force.law, parameters=force.law.parameters[:-1]))
+        else:
+            items[name] = dataclasses.replace(force, parameters=force.parameters[:-1])
+    with pytest.raises(fm.InputError, match=r"forces\.f0.*: its function reads beyond its parameters"):
+        fm.simulate(model, t_end=0.1, step=1e-3)
