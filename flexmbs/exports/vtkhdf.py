@@ -46,7 +46,7 @@ def write_vtkhdf(
         names = [surface.name.encode() for surface in surfaces]
         file.create_group("flexmbs").attrs["bodies"] = np.array(names, dtype="S")
 
-    write_whole(path, fill)
+    write_whole(path, fill, checksums=False)
 
 
 def _write_cells(group: h5py.Group, surfaces: list[MovingSurface]) -> None:

@@ -2,18 +2,24 @@
 
 The reader accepts untrusted files: it checks links, layouts, types and sizes before it reads any data, and rejects external
 or soft links, virtual or external storage, filters, objects linked twice and sizes beyond the limits.
+
+In files with checksums each group and data set has the CRC-32 of its content as an attribute: attributes, names of members, type,
+shape and bytes. Files in which no item has one were written before checksums existed and are read without verification.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator
 from typing import TypeVar
+from zlib import crc32
 
 import h5py
 import numpy as np
 
 from flexmbs.errors import InputError
+from flexmbs.files.hdf5_draft import HDF5Draft
 from flexmbs.files.inputs import opened
 from flexmbs.files.output import whole_file
 from flexmbs.files.paths import file_path
@@ -22,6 +28,8 @@ T = TypeVar("T")
 
 MAX_OBJECTS, MAX_BYTES, MAX_TEXT = 20_000, 16 * 2**30, 60_000
 LEAST_MAPPED = 128 * 2**20  # bytes
+CHECKSUM = "crc32"
+BLOCK = 2**24  # bytes read at a time: large data sets are not loaded to be verified
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _WANTED = {
     "f": "64-bit floats",
@@ -33,20 +41,34 @@ _WANTED = {
 _ITEMSIZE = {"f": 8, "i": 8, "u": 1}
 
 
-def write_whole(path: str | os.PathLike[str], fill: Callable[[h5py.File], None]) -> None:
-    """Write the file filled by ``fill``, atomically. Raises MachineError; the old file is then kept."""
-    with whole_file(path) as draft, h5py.File(draft, "w", track_order=True, locking=False) as file:
-        fill(file)
+def write_whole(path: str | os.PathLike[str], fill: Callable[[h5py.File], None], *, checksums: bool = True) -> None:
+    """Write the file filled by ``fill``, atomically. Raises MachineError; the old file is then kept.
+
+    checksums: False for formats of other programs, which may not expect further attributes.
+    """
+    with whole_file(path) as draft, contextlib.closing(HDF5Draft(draft)) as target:
+        with h5py.File(target, "w", track_order=True) as file:
+            fill(file)
+            if checksums:
+                for item in [file, *(item for _, item in items(file))]:
+                    item.attrs.create(CHECKSUM, np.bytes_(_checksum(item)), dtype="S8")
+        if target.error is not None:
+            raise target.error
 
 
-def read_whole(path: str | os.PathLike[str], read: Callable[[h5py.File], T], origin: str) -> T:
-    """The result of ``read``; every problem becomes an InputError naming the file. ``origin``: how such a file is created."""
+def read_whole(path: str | os.PathLike[str], read: Callable[[h5py.File], T], origin: str, *, verified: bool = True) -> T:
+    """The result of ``read``; every problem becomes an InputError naming the file. ``origin``: how such a file is created.
+
+    verified: True to compare checksums before ``read`` is called.
+    """
     target = file_path(path, "file")
     try:
         with opened(target) as start:
             if start.read(len(_SIGNATURE)) != _SIGNATURE:
                 raise InputError(f"{target}: is not an HDF5 file; create one with {origin}")
         with h5py.File(target, "r", locking=False) as file:
+            if verified:
+                _verify(file)
             return read(file)
     except InputError as error:
         raise InputError(*(p if p.startswith(str(target)) else f"{target}: {p}" for p in error.problems)) from None
@@ -67,7 +89,7 @@ def set_text(item: h5py.Group, key: str, text: str) -> None:
 def attributes(item: h5py.Group) -> dict[str, str | float]:
     """Attributes of a group: fixed-length strings and single numbers only."""
     found: dict[str, str | float] = {}
-    for key in item.attrs:
+    for key in (key for key in item.attrs if key != CHECKSUM):
         dtype, shape = item.attrs.get_id(key).dtype, item.attrs.get_id(key).shape
         if shape != () or dtype.kind not in "Sf" or dtype.itemsize > MAX_TEXT:
             raise InputError(
@@ -80,8 +102,8 @@ def attributes(item: h5py.Group) -> dict[str, str | float]:
     return found
 
 
-def datasets(group: h5py.Group) -> Iterator[tuple[str, h5py.Dataset]]:
-    """All data sets below a group by path, each with one hard link."""
+def items(group: h5py.Group) -> Iterator[tuple[str, h5py.Group | h5py.Dataset]]:
+    """All groups and data sets below a group by path, each with one hard link."""
     pending: list[tuple[str, h5py.Group]] = [("", group)]
     seen = {h5py.h5o.get_info(group.id).addr}
     while pending:
@@ -99,10 +121,14 @@ def datasets(group: h5py.Group) -> Iterator[tuple[str, h5py.Dataset]]:
                 raise InputError(f"{path}: the file has more than {MAX_OBJECTS} items")
             if isinstance(item, h5py.Group):
                 pending.append((path + "/", item))
-            elif isinstance(item, h5py.Dataset):
-                yield path, item
-            else:
+            elif not isinstance(item, h5py.Dataset):
                 raise InputError(f"{path}: is a named type; only data sets and groups are read")
+            yield path, item
+
+
+def datasets(group: h5py.Group) -> Iterator[tuple[str, h5py.Dataset]]:
+    """All data sets below a group by path, each with one hard link."""
+    return ((path, item) for path, item in items(group) if isinstance(item, h5py.Dataset))
 
 
 def mapped(dataset: h5py.Dataset) -> np.ndarray:
@@ -120,11 +146,16 @@ def check_storage(item: str, dataset: h5py.Dataset, kind: str) -> None:
     wrong_size = dtype.itemsize != _ITEMSIZE.get(kind, dtype.itemsize) or (kind == "g" and dtype.itemsize not in (4, 8))
     if dtype.kind != kind.replace("g", "f") or wrong_size or dtype.itemsize > 256 or dtype.subdtype or dtype.names:
         raise InputError(f"{item}: has type {dtype}; it must hold {_WANTED[kind]}")
+    _check_plain(item, dataset)
+
+
+def _check_plain(item: str, dataset: h5py.Dataset) -> None:
+    """Contiguous numbers or texts, all in the file, within the cap."""
     plist = dataset.id.get_create_plist()
     plain = plist.get_layout() in (h5py.h5d.CONTIGUOUS, h5py.h5d.COMPACT)
     if not plain or plist.get_nfilters() or plist.get_external_count() or dataset.is_virtual:
         raise InputError(f"{item}: is chunked, filtered, virtual or stored in another file; only plain storage is read")
-    size = int(np.prod(dataset.shape, dtype=object)) * dtype.itemsize
+    size = int(np.prod(dataset.shape, dtype=object)) * dataset.dtype.itemsize
     if size > MAX_BYTES:
         raise InputError(f"{item}: claims {size} bytes; at most {MAX_BYTES} are read")
     if size != dataset.id.get_storage_size():
@@ -137,3 +168,46 @@ def check_items(found: dict[str, h5py.Dataset], expected: set[str], what: str) -
     problems = [f"{item}: is missing" for item in missing] + [f"{item}: is unknown to {what}" for item in unknown]
     if problems:
         raise InputError(*problems[:20])
+
+
+def _verify(file: h5py.File) -> None:
+    """Raise InputError that names the damaged items and counts the intact ones."""
+    found = [("the header", file), *items(file)]
+    if not any(CHECKSUM in item.attrs for _, item in found):
+        return
+    damaged = [path for path, item in found if not _intact(path, item)]
+    if damaged:
+        more = f" and {len(damaged) - 5} more" if len(damaged) > 5 else ""
+        intact = len(found) - len(damaged)
+        raise InputError(f"{', '.join(damaged[:5])}{more}: damaged, checksums differ; the other {intact} items are intact")
+
+
+def _intact(path: str, item: h5py.Group | h5py.Dataset) -> bool:
+    """True if an item has the checksum of its content."""
+    if isinstance(item, h5py.Dataset):
+        _check_plain(path, item)
+    if CHECKSUM not in item.attrs:
+        return False
+    stored = item.attrs.get_id(CHECKSUM)
+    return stored.shape == () and stored.dtype == np.dtype("S8") and bytes(item.attrs[CHECKSUM]).decode() == _checksum(item)
+
+
+def _checksum(item: h5py.Group | h5py.Dataset) -> str:
+    """CRC-32 in hexadecimal digits of the attributes of an item, and of the names in a group or of the type, shape and bytes of a
+    data set."""
+    total = 0
+    for key in sorted(item.attrs.keys() - {CHECKSUM}):
+        own = item.attrs.get_id(key)
+        if own.shape != () or own.dtype.kind not in "Sf" or own.dtype.itemsize > MAX_TEXT:
+            return ""  # none of ours
+        total = crc32(f"{key} {own.dtype.str} ".encode() + np.asarray(item.attrs[key]).tobytes(), total)
+    if isinstance(item, h5py.Group):
+        total = crc32("/".join(sorted(item)).encode(), total)
+    else:
+        total = crc32(f"{item.dtype.str} {item.shape}".encode(), total)
+        rows = max(1, BLOCK * len(item) // max(1, item.nbytes)) if item.ndim and item.size else 1
+        starts = range(0, len(item), rows) if item.ndim else [None]
+        for at in starts if item.size else ():
+            block = item[()] if at is None else item[at : at + rows]
+            total = crc32(np.ascontiguousarray(block).data.cast("B"), total)
+    return f"{total:08x}"

@@ -43,7 +43,7 @@ def read(path: str | os.PathLike[str], make: type[DividedBodyData]) -> DividedBo
 
 def has_pieces(path: str | os.PathLike[str]) -> bool:
     """Whether the file ``path`` holds a divided body. Raises InputError for what is no file of a flexible body."""
-    return read_whole(path, lambda file: attributes(file).get("format") == DIVIDED, ORIGIN)
+    return read_whole(path, lambda file: attributes(file).get("format") == DIVIDED, ORIGIN, verified=False)
 
 
 def _groups(file: h5py.File) -> list[h5py.Group]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from hdf5_edits import open_unverified
 from runs import MASS, G, driven_rod
 
 import flexmbs as fm
@@ -130,7 +131,7 @@ def record(file: h5py.File, **changes: object) -> None:
     ],
 )
 def test_damaged_files_are_rejected(file: Path, damage: object, message: str) -> None:
-    with h5py.File(file, "r+") as opened:
+    with open_unverified(file) as opened:
         damage(opened)  # type: ignore[operator]
     with pytest.raises(fm.InputError, match=message) as error:
         Solution.load(file)
@@ -146,7 +147,7 @@ def test_other_files_are_rejected(tmp_path: Path, content: bytes) -> None:
 
 def test_text_of_the_model_never_runs_code(file: Path) -> None:
     """A function named in the text of a solution is not imported when it is read."""
-    with h5py.File(file, "r+") as opened:
+    with open_unverified(file) as opened:
         text = bytes(opened["model"][()]).decode()
         text += '\n[forces.f]\nkind = "user-force"\nframe = "rod/tip"\nfunction = "antigravity:geohash"\n'
         text += '\n[forces.g]\nkind = "frame-force"\nframe = "rod/tip"\nforce = [0.0, 0.0, "antigravity:geohash"]\n'
@@ -171,7 +172,7 @@ def test_user_constraints_never_run_code(tmp_path: Path, monkeypatch: pytest.Mon
     np.testing.assert_array_equal(read.joint("rod").force, solution.joint("rod").force)
     (tmp_path / "harmful_module.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\ndef g(t, x, A):\n    return 0.0\n")
     monkeypatch.syspath_prepend(tmp_path)
-    with h5py.File(tmp_path / "bead.h5", "r+") as opened:
+    with open_unverified(tmp_path / "bead.h5") as opened:
         text = re.sub('"<function[^"]*"', '"harmful_module:g"', bytes(opened["model"][()]).decode())
         assert "harmful_module" in text
         replace(opened, "model", np.frombuffer(text.encode(), np.uint8))

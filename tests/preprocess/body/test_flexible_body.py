@@ -7,6 +7,7 @@ import os
 import h5py
 import numpy as np
 import pytest
+from hdf5_edits import open_unverified
 
 from flexmbs.errors import InputError, MachineError
 from flexmbs.flexible_body.parts import FlexibleFrame, GeometricStiffness, Surface
@@ -260,7 +261,7 @@ def edited_surface(file: h5py.File) -> None:
 def test_reader_rejects(tmp_path, damage, message: str) -> None:
     path = tmp_path / "rod.h5"
     rod().save(path)
-    with h5py.File(path, "r+") as file:
+    with open_unverified(path) as file:
         damage(file)
     with pytest.raises(InputError) as caught:
         FlexibleBodyData.load(path)

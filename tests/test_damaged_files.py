@@ -1,0 +1,125 @@
+"""Files that the disk does not take, and files with flipped bits: refused by name, never wrong in silence."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from draws import drawn
+
+import flexmbs as fm
+import preprocess as pp
+from flexmbs.errors import InputError
+from flexmbs.flexible_body.divided import DividedBodyData
+
+SIZES = 12  # limits tried between nothing and the whole file
+KINDS = {"run.h5": fm.Solution, "bar.h5": fm.FlexibleBodyData, "bars.h5": DividedBodyData}
+LIMITED = """
+import gc, os, resource, sys
+source, target, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+import flexmbs.errors
+from {module} import {kind}
+content = {kind}.load(source)
+content.save(target)
+length = os.path.getsize(target)
+for size in [0, 1, *(8 + (length - 9) * k // count for k in range(count + 1)), length + 4096]:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+    try: content.save(target); told = "written"
+    except flexmbs.errors.MachineError as error: told = str(error)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    gc.collect()
+    print(told, "|", *os.listdir(os.path.dirname(target)))
+"""
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the file of a solution with a flexible body, of the body, and of a divided one."""
+    folder = tmp_path_factory.mktemp("files")
+    steel, method = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0), pp.CraigBampton(modes=3)
+    ends = {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
+    mesh = pp.box_mesh((0.4, 0.02, 0.03), (8, 1, 1), "hex8")
+    bar = pp.reduce(mesh, steel, interfaces=ends, method=method, reference="root", damping=0.02)
+    bar.save(folder / "bar.h5")
+    pp.reduce_divided(pp.divide(mesh, pieces=2), steel, interfaces=ends, reference="root").save(folder / "bars.h5")
+    model = fm.Model("arm")
+    arm = model.add(fm.FlexibleBody("arm", data=bar))
+    model.add(fm.Revolute("hinge", model.ground, arm["root"], axis="y"))
+    fm.simulate(model, t_end=0.02, step=1e-3).save(folder / "run.h5")
+    return folder
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the system has no such limits")
+@pytest.mark.parametrize("name", KINDS)
+def test_a_full_disk_keeps_the_old_file(name: str, files: Path, tmp_path: Path) -> None:
+    """One line for every size of the disk; HDF5 left invalid identifiers, whose release ended the process."""
+    target = tmp_path / name
+    script = LIMITED.format(module=KINDS[name].__module__, kind=KINDS[name].__name__)
+    command = [sys.executable, "-c", script, files / name, target, str(SIZES)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    *refused, written = done.stdout.splitlines()
+    line = f"{target}: cannot be written (File too large); check the folder, its permissions or the free space | {name}"
+    assert refused == [line] * (SIZES + 3)
+    assert written == f"written | {name}"
+
+
+def _solution(path: Path) -> list[object]:
+    run = fm.Solution.load(path)
+    arrays = [*run.trajectory, *run._joints, *run.applied.values()]
+    return [str(run), run.model_text, *(array.tobytes() for array in arrays)]
+
+
+def _body(path: Path) -> list[object]:
+    data = fm.FlexibleBodyData.load(path)
+    surface, stress = data.surface, data.stress
+    assert surface is not None
+    assert stress is not None
+    arrays = (data.K_ff, data.SS, surface.phi, surface.triangles, stress.modes, stress.correction)
+    return [data.digest, data.provenance, *(array.tobytes() for array in arrays)]
+
+
+@pytest.mark.parametrize("seed", drawn(4, 60))
+@pytest.mark.parametrize(("name", "content"), [("run.h5", _solution), ("bar.h5", _body)])
+def test_a_flipped_bit_is_found(
+    name: str, content: Callable[[Path], list[object]], seed: int, files: Path, tmp_path: Path
+) -> None:
+    """Any bit: refused in one line, or of no effect (gaps between items); effects were silent in joints/effort and surfaces."""
+    data, rng = (files / name).read_bytes(), np.random.default_rng(seed)
+    intact, path, refused = content(files / name), tmp_path / name, 0
+    for place in rng.integers(len(data), size=12):
+        damaged = bytearray(data)
+        damaged[place] ^= 1 << int(rng.integers(8))
+        path.write_bytes(damaged)
+        try:
+            assert content(path) == intact
+        except InputError as error:
+            (line,) = error.problems
+            assert line.startswith(f"{path}: ")
+            refused += 1
+    assert refused > 3
+
+
+@pytest.mark.parametrize("name", ["run.h5", "bar.h5"])
+def test_damaged_items_are_named(name: str, files: Path, tmp_path: Path) -> None:
+    """Every data set in turn, found by its offset in the file."""
+    data, path = (files / name).read_bytes(), tmp_path / name
+    places: dict[str, int] = {}
+
+    def visit(item: str, found: h5py.Group | h5py.Dataset) -> None:
+        if isinstance(found, h5py.Dataset) and found.size:
+            places[item] = found.id.get_offset()
+
+    with h5py.File(files / name, "r") as file:
+        file.visititems(visit)
+    assert len(places) > 20
+    for item, place in places.items():
+        damaged = bytearray(data)
+        damaged[place] ^= 1
+        path.write_bytes(damaged)
+        with pytest.raises(InputError, match=r"damaged, checksums differ; the other \d+ items are intact") as error:
+            KINDS[name].load(path)
+        assert str(error.value).startswith(f"{path}: {item}: damaged")
