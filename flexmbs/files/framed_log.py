@@ -1,7 +1,8 @@
 """Append-only log of frames on disk: a header (mark, CRC-32 and length of the content), then the content.
 
-Reading stops at the first frame that is incomplete or has another checksum: what a killed process, a full disk or a power cut
-left. Opening for writing cuts it off. What `flush` returned from is on the disk.
+A last frame that is incomplete or has another checksum is what a killed process, a full disk or a power cut left: reading stops
+there and opening for writing cuts it off. Whole frames behind it show that the file was damaged later; it is then refused.
+What `flush` returned from is on the disk.
 """
 
 import os
@@ -9,14 +10,16 @@ import struct
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
+from flexmbs.errors import InputError
 from flexmbs.files.inputs import opened
 from flexmbs.files.output import sync_folder, unwritable
 
 HEADER = struct.Struct("<4sIQ")
 MARK = b"FXL1"
 MOST = 1 << 32  # bytes of a frame
+BLOCK = 1 << 20  # bytes read at a time when marks are searched
 
 
 class Frame(NamedTuple):
@@ -32,22 +35,48 @@ def framed(content: bytes) -> bytes:
 
 
 def frames(path: Path) -> Iterator[Frame]:
-    """The whole frames of a log. Raises InputError, OSError."""
-    end = 0
+    """The whole frames of a log up to a torn last one. Raises InputError where others follow it, OSError."""
+    end = count = 0
     with opened(path) as file:
-        while True:
-            header = file.read(HEADER.size)
-            if len(header) < HEADER.size:
-                return
-            mark, checksum, length = HEADER.unpack(header)
-            left = os.fstat(file.fileno()).st_size - file.tell()
-            if mark != MARK or length > min(MOST, left):
-                return
-            content = file.read(length)
-            if len(content) < length or zlib.crc32(content) != checksum:
-                return
-            end += HEADER.size + length
+        while (content := _next(file)) is not None:
+            end, count = end + HEADER.size + len(content), count + 1
             yield Frame(content, end)
+        behind = _whole_frames(file, end + 1)
+    if behind:
+        raise InputError(
+            f"{path}: is damaged at byte {end}; {count} frames before it and {behind} behind it are intact; "
+            "restore the file from a copy, or remove it to compute its content again"
+        )
+
+
+def _next(file: BinaryIO) -> bytes | None:
+    """Content of the frame that begins here; None if it is not whole."""
+    header = file.read(HEADER.size)
+    if len(header) < HEADER.size:
+        return None
+    mark, checksum, length = HEADER.unpack(header)
+    left = os.fstat(file.fileno()).st_size - file.tell()
+    if mark != MARK or length > min(MOST, left):
+        return None
+    content = file.read(length)
+    return content if len(content) == length and zlib.crc32(content) == checksum else None
+
+
+def _whole_frames(file: BinaryIO, start: int) -> int:
+    """Number of whole frames from a place on, found by their marks."""
+    count = 0
+    file.seek(start)
+    while block := file.read(BLOCK):
+        at = block.find(MARK)
+        # a mark may lie across the end of the block, whose last bytes are read again
+        start += at if at >= 0 else max(1, len(block) - len(MARK) + 1)
+        file.seek(start)
+        if at >= 0:
+            content = _next(file)
+            count += content is not None
+            start += HEADER.size + len(content) if content is not None else 1
+            file.seek(start)
+    return count
 
 
 class Log:

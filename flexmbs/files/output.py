@@ -13,6 +13,7 @@ from flexmbs.errors import InputError, MachineError
 from flexmbs.files.kinds import check_same_kind
 from flexmbs.files.paths import file_path
 
+_DRAFT = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")  # names of `whole_file`
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -35,6 +36,14 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
     finally:
         with contextlib.suppress(OSError):  # also if it was never created, on a read-only file system
             draft.unlink()
+
+
+def remove_drafts(folder: pathlib.Path) -> None:
+    """Remove temporary files that killed processes left in a folder that this process has locked."""
+    for entry in folder.iterdir():
+        if _DRAFT.fullmatch(entry.name) and entry.is_file():
+            with contextlib.suppress(OSError):
+                entry.unlink()
 
 
 def sync_folder(folder: pathlib.Path) -> None:

@@ -35,7 +35,7 @@ from flexmbs.api.solution import Solution
 from flexmbs.errors import InputError, MachineError, SolverError, shown
 from flexmbs.files.framed_log import write_bytes
 from flexmbs.files.inputs import opened
-from flexmbs.files.output import made_folder, whole_file, write_text
+from flexmbs.files.output import made_folder, remove_drafts, whole_file, write_text
 from flexmbs.files.reserve import locked_by
 from flexmbs.integrators.integrator import is_number
 from flexmbs.integrators.run_context import DONE, REACHED, TIME
@@ -120,6 +120,7 @@ class RunFolder:
             raise InputError(f"{folder}: is a file; give the name of a folder")
         made_folder(folder)
         with locked_by(folder / LOCK, folder):
+            remove_drafts(folder)
             there = (folder / RECORD).exists()
             if there and not self.resume:
                 raise InputError(f"{folder}: holds a run; continue it with --resume (resume=True), or choose another folder")

@@ -15,10 +15,13 @@ import h5py
 import numpy as np
 import pytest
 from disks import Failing, Power
+from draws import drawn
 
 import flexmbs as fm
+from flexmbs.files.framed_log import framed, frames
 from flexmbs.results.output_log import read_rows
 from flexmbs.studies.run_folder import CHECKPOINT, LOG, RECORD, SOLUTION
+from flexmbs.studies.sweeps.folder import SweepFolder
 
 T_END = 0.1
 SHORT: dict[str, Any] = {"t_end": T_END, "output_step": T_END / 2, "rtol": 1e-4, "atol": 1e-6}
@@ -271,6 +274,69 @@ def test_disks_that_fail_at_any_call(number: int, tmp_path: pathlib.Path) -> Non
         same(fm.simulate(pendulum(), folder=fm.RunFolder(folder, resume=True), **SHORT), short)
         shutil.rmtree(folder)
     assert disk.count == k - 1 > 25
+
+
+def test_drafts_of_a_killed_process_are_no_other_files(tmp_path: pathlib.Path, whole: fm.Solution) -> None:
+    """A kill while the first file is written leaves ``.model.toml.….tmp`` alone in the folder."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    for name in (".model.toml.0123456789ab.tmp", ".run.json.ba9876543210.tmp"):
+        (folder / name).write_text("half")
+    same(run(folder), whole)
+    assert not list(folder.glob(".*.tmp"))
+    (tmp_path / "sweep").mkdir()
+    (tmp_path / "sweep" / ".sweep.json.0123456789ab.tmp").write_text("half")
+    with SweepFolder.opened(tmp_path / "sweep", resume=False):
+        assert not list((tmp_path / "sweep").glob(".sweep.json.*"))
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / ".notes.tmp").write_text("mine")
+    with pytest.raises(fm.InputError, match="holds other files and no run"):
+        run(tmp_path / "other")
+
+
+@pytest.mark.parametrize("seed", drawn(3, 40))
+def test_a_flipped_bit_is_no_torn_end(seed: int, tmp_path: pathlib.Path) -> None:
+    """Frames behind a damaged one were cut off by the next writer; only the last frame may be torn."""
+    rng, path = np.random.default_rng(seed), tmp_path / "log"
+    contents = [rng.bytes(int(n)) for n in rng.integers(0, 3000, size=8)]
+    data = b"".join(map(framed, contents))
+    starts = np.cumsum([0, *(len(framed(content)) for content in contents)])
+    for place in rng.integers(len(data), size=100):
+        damaged = bytearray(data)
+        damaged[place] ^= 1 << int(rng.integers(8))
+        path.write_bytes(damaged)
+        hit = int(np.searchsorted(starts, place, side="right")) - 1
+        found = frames(path)
+        assert [next(found).content for _ in range(hit)] == contents[:hit]
+        if hit == len(contents) - 1:
+            assert list(found) == []
+        else:
+            text = f"damaged at byte {starts[hit]}; {hit} frames before it and {7 - hit} behind it are intact"
+            with pytest.raises(fm.InputError, match=text):
+                next(found)
+    for end in rng.integers(len(data), size=50):
+        path.write_bytes(data[:end])
+        assert [each.content for each in frames(path)] == contents[: int(np.searchsorted(starts, end, side="right")) - 1]
+
+
+def test_a_damaged_run_is_refused(tmp_path: pathlib.Path, whole: fm.Solution) -> None:
+    """Any flipped bit of the log of a run: named, or of the last frame, which is computed again."""
+    run(tmp_path / "run")
+    log = tmp_path / "run" / LOG
+    data, rng = log.read_bytes(), np.random.default_rng(1)
+    for place in rng.integers(len(data), size=12):
+        damaged = bytearray(data)
+        damaged[place] ^= 1 << int(rng.integers(8))
+        log.write_bytes(damaged)
+        told = ""
+        try:
+            same(run(tmp_path / "run"), whole)
+        except fm.InputError as error:
+            told = str(error)
+        if told:
+            assert told.startswith(f"{log}: is damaged at byte ")
+            assert log.read_bytes() == bytes(damaged)
+        log.write_bytes(data)
 
 
 @LINUX

@@ -21,7 +21,7 @@ from typing import Any
 
 from flexmbs.errors import InputError
 from flexmbs.files.framed_log import framed
-from flexmbs.files.output import made_folder, whole_file, write_text
+from flexmbs.files.output import made_folder, remove_drafts, whole_file, write_text
 from flexmbs.files.reserve import locked_by
 from flexmbs.studies.record_of_inputs import Difference, differences, require_same
 from flexmbs.studies.sweeps.batch import Record, packed_record, read_log
@@ -47,6 +47,7 @@ class SweepFolder:
             raise InputError(f"{folder}: is a file; give the name of a folder")
         made_folder(folder)
         with locked_by(folder / LOCK, folder):
+            remove_drafts(folder)
             there = (folder / RECORD).exists()
             if there and not resume:
                 raise InputError(f"{folder}: holds a sweep; continue it with --resume (resume=True), or choose another folder")
