@@ -3,10 +3,10 @@
 import contextlib
 import time
 from collections.abc import Iterator
-from multiprocessing import get_context
 from pathlib import Path
 
 from flexmbs.console.messages import Report, progress_bar, put
+from flexmbs.console.spawned import spawn_context
 from flexmbs.errors import InputError, MachineError, SolverError
 from flexmbs.files.kinds import BODY, MODEL, PAGE, SOLUTION
 from flexmbs.files.reserve import reserved
@@ -59,7 +59,7 @@ def compiling_meanwhile() -> Iterator[None]:
     from flexmbs._jit import CACHE
 
     cold = CACHE is not None and not any(Path(CACHE).rglob("*.nbi"))
-    compiler = get_context("spawn").Process(target=_warm_up) if cold else None
+    compiler = spawn_context().Process(target=_warm_up) if cold else None
     if compiler is None:
         yield
         return

@@ -3,13 +3,13 @@
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
 
 from flexmbs._jit.address import Entry, layouts_only
 from flexmbs.api.model import Model
+from flexmbs.console.spawned import spawn_context
 from flexmbs.dynamics.contacts import contact_forces_at
 from flexmbs.dynamics.couplers import joint_rows_at
 from flexmbs.dynamics.cut_rows import cut_rows_at
@@ -147,7 +147,7 @@ def warm_up(progress: Progress) -> None:
     shared = [*SHARED, *OPTIONAL, LAWS]
     count = len(shared) + len(wanted)
     done = 0
-    with ProcessPoolExecutor(os.cpu_count() or 1, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(os.cpu_count() or 1, mp_context=spawn_context()) as pool:
         for batch in ([pool.submit(compile_shared, name) for name in shared], None):
             futures = batch or [pool.submit(compile_pair, *pair) for pair in wanted]
             for future in as_completed(futures):

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from typing import Any
 
+from flexmbs.console.spawned import spawn_context
 from flexmbs.errors import AssemblyWarning, InputError, ModelWarning, shown
 from flexmbs.studies.threads import RunThreads
 
@@ -95,8 +96,7 @@ def made_workers(given: Any, count: int | None, study: object) -> Workers:
     n = count or available()
     if given == "processes":
         check_sent(study)
-        context = multiprocessing.get_context("spawn")
-        return Workers(lambda: ProcessPoolExecutor(n, context, _begin), n, own=True)
+        return Workers(lambda: ProcessPoolExecutor(n, spawn_context(), _begin), n, own=True)
     if given == "threads":
         return Workers(lambda: RunThreads(n, "sweep"), n, own=True)
     if callable(getattr(given, "get_executor", None)):  # a client of dask.distributed
