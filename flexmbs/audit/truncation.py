@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg
+import scipy
 
 from flexmbs.audit.force_differences import REACTIONS, Scales, again
 from flexmbs.audit.second_opinion import converted_to
