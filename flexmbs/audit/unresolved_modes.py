@@ -14,7 +14,7 @@ import math
 import time
 
 import numpy as np
-import scipy.linalg
+import scipy
 
 from flexmbs.audit.force_differences import Scales, again, force_differences
 from flexmbs.dynamics.dense import elastic_velocities, terms
