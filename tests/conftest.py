@@ -36,7 +36,7 @@ def single_runs(request: pytest.FixtureRequest) -> Iterator[None]:
     the time."""
     with pytest.MonkeyPatch.context() as patch:
         if "docs" not in request.path.parts and not OF_CHECKS.search(inspect.getsource(request.module)):
-            patch.setattr("flexmbs.audit.audit.second_run", lambda solution, run: [])
-            patch.setattr("flexmbs.audit.audit.unresolved_modes", lambda solution, run: [])
+            patch.setattr("flexmbs.audit.audit.second_run", lambda *_: [])
+            patch.setattr("flexmbs.audit.audit.unresolved_modes", lambda *_: [])
             patch.setattr("flexmbs.audit.audit.truncation", lambda solution, mine, run: [])
         yield

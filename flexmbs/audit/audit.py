@@ -7,12 +7,13 @@ from typing import Protocol
 
 from flexmbs.audit.coupling_rates import contact_rates, coupling_rates
 from flexmbs.audit.event_steps import event_steps
+from flexmbs.audit.force_differences import Scales
 from flexmbs.audit.forcing import forcing
 from flexmbs.audit.functions import functions_that_change
 from flexmbs.audit.impacts import contact_duration, impact_order, several_at_once
 from flexmbs.audit.initial_rates import initial_rates
 from flexmbs.audit.reduction import reduction
-from flexmbs.audit.samples import instants_of_samples, sampled
+from flexmbs.audit.samples import instants_of_samples
 from flexmbs.audit.second_opinion import second_opinion
 from flexmbs.audit.second_run import second_run
 from flexmbs.audit.spectrum import load_spectrum
@@ -38,23 +39,22 @@ def audited(solution: SolutionData, run: Run) -> tuple[Check, ...]:
         if data.failed
     ]
     found += initial_rates(solution, run)
-    begun = time.perf_counter()
+    begun, scales = time.perf_counter(), Scales(solution, run)
     found += functions_that_change(solution)
     found += instants_of_samples(solution)
     found += _attempted("Functions of constraints", lambda: coupling_rates(solution))
     found += _attempted("Functions of contacts", lambda: contact_rates(solution))
-    found += _attempted("Second opinion", lambda: _by_other_equations(solution, run))
-    found += _attempted("Second run", lambda: second_run(solution, run))
-    found += _attempted("Unresolved modes", lambda: unresolved_modes(solution, run))
+    found += _attempted("Second opinion", lambda: _by_other_equations(solution, run, scales))
+    found += _attempted("Second run", lambda: second_run(solution, run, scales))
+    found += _attempted("Unresolved modes", lambda: unresolved_modes(solution, run, scales))
     solution.statistics["audit_seconds"] = time.perf_counter() - begun
     return tuple(found)
 
 
-def _by_other_equations(solution: SolutionData, run: Run) -> list[Check]:
+def _by_other_equations(solution: SolutionData, run: Run, scales: Scales) -> list[Check]:
     """The checks at sampled states."""
-    mine = sampled(solution, run)
-    found = [*second_opinion(solution, mine, run), *reduction(mine), *load_spectrum(solution)]
-    return [*found, *_attempted(TITLE, lambda: truncation(solution, mine, run))]
+    found = [*second_opinion(solution, scales.mine, run), *reduction(scales.mine), *load_spectrum(solution)]
+    return [*found, *_attempted(TITLE, lambda: truncation(scales))]
 
 
 def _attempted(title: str, checks: Callable[[], list[Check]]) -> list[Check]:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flexmbs.audit.force_differences import joint_loads, largest_load, load_differences
 from flexmbs.audit.reduction import reduction
 from flexmbs.audit.samples import greatest
 from flexmbs.audit.second_opinion import LIMITS, REMEDY, WEIGHTLESS
@@ -208,14 +209,8 @@ def _reactions(mine: SolutionData, target: Compiled, out: Trajectory, least: flo
     fastest = max(float(np.linalg.norm(mine.model.gravity)), *(greatest(body.acceleration) for body in views))
     turning = max(greatest(body.angular_acceleration) + greatest(body.angular_velocity) ** 2 for body in views)
     inertia = float(bodies.mass.sum()) * fastest + float(bodies.second[:, ::4].sum()) * turning / length
-    size, apart = max(WEIGHTLESS * inertia, least / length), 0.0
-    for name in mine.compiled.places:
-        a, b = mine.joint(name), theirs.joint(name)
-        if not (a.unique and b.unique):
-            continue
-        for one, other, unit in ((a.force, b.force, 1.0), (a.torque, b.torque, length)):
-            size = max(size, float(np.linalg.norm(one, axis=1).max()) / unit)
-            apart = max(apart, float(np.linalg.norm(one - other, axis=1).max()) / unit)
+    size = max(WEIGHTLESS * inertia, least / length, largest_load(joint_loads(mine)))
+    apart = max((float(each.max()) for each in load_differences(mine, theirs).values()), default=0.0)
     for name in () if redundant else mine.drives:
         one, other = mine.drive(name).torque, theirs.drive(name).torque
         size = max(size, float(np.abs(one).max()) / length)

@@ -26,6 +26,9 @@ TURN = 2.0 * np.pi  # rad: largest scale of rotations, whatever the number of tu
 FAR = 3.0  # of the model's size: larger translations do not mask smaller motions
 SMALL = 1e-2  # of the model's size: upper limit of steady translation in the scale of other coordinates
 STEADY = 3e-3  # of a steady translation or rotation: scale of coordinates without other motion
+# of the deformation of a body: lower bound of the scale of its modes. A mode with a fortieth of the root
+# of strain energy, wrong by 2.5 % of itself, changes displacements and stresses by less than 1e-3
+DEFORMED = 0.3
 MINOR = 0.03  # of the largest range of a mechanism: lower bound of the scale of its coordinates
 
 
@@ -46,6 +49,7 @@ class Measure(NamedTuple):
         rotations = sizes == 1.0
         own = np.maximum(beside, STEADY * ranges)
         own[rotations] = np.minimum(own[rotations], TURN)
+        _raise_minor_modes(own, ranges, sizes, solution)
         motion = np.maximum(own, NO_MOTION)
         for part in _mechanisms(solution):
             largest = np.minimum(np.maximum(beside, np.minimum(own, SMALL))[part], np.where(rotations[part], TURN, FAR))
@@ -89,6 +93,18 @@ def _ranges(solution: SolutionData) -> tuple[np.ndarray, np.ndarray]:
         travelled[:, to : to + nf] = solution.q[:, at : at + nf]
     steady = np.outer((t - t[0]) / max(float(t[-1] - t[0]), 1e-300), travelled[-1] - travelled[0])
     return np.ptp(travelled, axis=0), np.ptp(travelled - steady, axis=0)
+
+
+def _raise_minor_modes(own: np.ndarray, ranges: np.ndarray, sizes: np.ndarray, solution: SolutionData) -> None:
+    """The motion of modes is at least `DEFORMED` of the deformation of their body, by displacement
+    and by the square root of strain energy."""
+    tree, stiffness = solution.compiled.system.tree, solution.compiled.system.bodies.k_ff
+    for i, nf in enumerate(tree.nf):
+        if nf:
+            f = slice(tree.sf_at[i], tree.sf_at[i] + nf)
+            root = np.sqrt(np.diagonal(stiffness[i])[:nf]) * sizes[f]
+            strained = (root * ranges[f]).max() / np.maximum(root, 1e-300)
+            own[f] = np.maximum(own[f], DEFORMED * np.minimum(strained, ranges[f].max()))
 
 
 def _mechanisms(solution: SolutionData) -> list[np.ndarray]:

@@ -13,7 +13,6 @@ forces and geometric stiffness of the modes outside the bases are left out.
 Source: Craig and Kurdila, Fundamentals of Structural Dynamics (2006), sections 11.3 (mode acceleration) and 17.3.
 """
 
-import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -30,7 +29,6 @@ from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import PASS, Check, graded
 from flexmbs.system.compile import Compiled, compile_model
 from flexmbs.system.sizes import model_size
-from flexmbs.time_stepping.run import Run
 
 TITLE = "Truncated modes"
 RIGID = 1e-9  # of the highest squared frequency: motions without stiffness
@@ -40,6 +38,8 @@ MOST_STATES = 5_000  # of a run: 0.2 s
 MOST_UNKNOWNS = 600  # 0.3 s
 SECONDS, MOST_OF_RUN = 0.2, 2.0  # s, or of the run's time: time limit of a repeated run
 ALMOST = 0.7  # of the known modes: where as many are needed, more may be
+# of the static deflection, and of the largest excitation, to which undamped vibrations add: sudden starts
+DEFLECTED, LOADED = 0.5, 0.2
 RESOLVED = 1.5  # steps between two outputs, above which the run is repeated with an output at each
 
 
@@ -61,8 +61,9 @@ class Linear(NamedTuple):
     compiled: Compiled
 
 
-def truncation(solution: SolutionData, mine: SolutionData, run: Run) -> list[Check]:
-    """The missing reactions of a model with flexible bodies; ``mine``: states of the run."""
+def truncation(scales: Scales) -> list[Check]:
+    """The missing reactions of a model with flexible bodies."""
+    solution, run, mine = scales.solution, scales.run, scales.mine
     data = solution.compiled.data
     if not data or not solution.compiled.places or solution.run.options.get("analysis"):
         return []
@@ -76,7 +77,7 @@ def truncation(solution: SolutionData, mine: SolutionData, run: Run) -> list[Che
     residual = {name: each for name, each in residual.items() if len(each.frequency)}
     if not residual:
         return [Check(TITLE, PASS, left or "none: the bases are complete")]
-    return [_judged(solution, run, mine, residual, left)]
+    return [_judged(scales, residual, left)]
 
 
 class _Missing(NamedTuple):
@@ -87,20 +88,15 @@ class _Missing(NamedTuple):
     t: float
 
 
-def _judged(
-    solution: SolutionData,
-    run: Run,
-    mine: SolutionData,
-    residual: dict[str, ResidualModes],
-    left: str,
-) -> Check:
+def _judged(scales: Scales, residual: dict[str, ResidualModes], left: str) -> Check:
     """The check of the missing reactions over the steps of the run."""
+    solution, mine = scales.solution, scales.mine
     if any(place.cut < 0 for place in _absolute(mine).places.values()):
         return Check(TITLE, PASS, "reactions not judged: the model has bodies without inertia")
-    fine = _resolved(solution, run)
+    fine = _resolved(scales)
     found = excitations(fine, residual)
     k = int(np.linalg.norm(mine.sd, axis=1).argmax())
-    joints, scale = tuple(solution.compiled.places), Scales.of(solution, run).reaction
+    joints, scale = tuple(solution.compiled.places), scales.reaction
     modes = modal(linear_system(mine, k, residual), joints, len(found.frequency))
     size, static = (
         np.repeat([1.0, model_size(solution.compiled)], 3) * scale,
@@ -123,6 +119,8 @@ def _judged(
         text += f"; the time after {fine.t[-1]:.4g} s was not checked"
     text += "; without the impulses of impacts" if solution.run.impacts else ""
     remedy = "" if status == PASS else _remedy(solution, found, worst)
+    if remedy and static < DEFLECTED and _starts_suddenly(solution, found.excitation):
+        remedy = f"start in equilibrium, with start=fm.statics(model), or {remedy}"
     return Check(TITLE, status, f"{text}{'; ' if left else ''}{left}", remedy)
 
 
@@ -142,6 +140,12 @@ def _remedy(solution: SolutionData, found: Oscillators, worst: Callable[[np.ndar
     return f"reduce {solution.compiled.whole_of(body)} with {more} modes more, up to {top:.4g} Hz, or state its damping"
 
 
+def _starts_suddenly(solution: SolutionData, excitation: np.ndarray) -> bool:
+    """True if the model starts at rest under loads that are among the largest of the run."""
+    sizes = np.linalg.norm(excitation, axis=1)
+    return not solution.s[0].any() and bool(sizes[0] > LOADED * sizes.max())
+
+
 def _static_share(solution: SolutionData, residual: dict[str, ResidualModes]) -> float:
     """Fraction 0 … 1 of their static deflection that the bodies begin with, in the norm of strain energy: (q·p)/(pᵀK⁻¹p) of the
     loads p = m q̈ + K q."""
@@ -155,9 +159,10 @@ def _static_share(solution: SolutionData, residual: dict[str, ResidualModes]) ->
     return float(np.clip(both[0] / max(both[1], 1e-300), 0.0, 1.0))
 
 
-def _resolved(solution: SolutionData, run: Run) -> SolutionData:
+def _resolved(scales: Scales) -> SolutionData:
     """The solution with outputs at about each step: itself, or of a repeated run, up to `MOST_STATES`."""
-    t, step = solution.t, np.maximum(solution.trajectory.step[1:], 1e-300)
+    solution, t = scales.solution, scales.solution.t
+    step = np.maximum(solution.trajectory.step[1:], 1e-300)
     counts = np.ceil(np.diff(t) / step - 1e-9)
     if counts.sum() <= RESOLVED * (len(t) - 1):
         return solution
@@ -165,8 +170,8 @@ def _resolved(solution: SolutionData, run: Run) -> SolutionData:
     within = int(np.searchsorted(np.cumsum(counts), MOST_STATES))
     ends = [np.linspace(t[k], t[k + 1], counts[k] + 1)[1:] for k in range(min(max(within, 1), len(counts)))]
     times = np.concatenate([t[:1], *ends])[:MOST_STATES]
-    deadline = time.perf_counter() + max(SECONDS, MOST_OF_RUN * solution.statistics["solve_seconds"])
-    return again(solution, run, run.method, times, deadline)
+    seconds = max(SECONDS, MOST_OF_RUN * solution.statistics["solve_seconds"])
+    return again(scales, scales.run.method, times, seconds)[0]
 
 
 def excitations(solution: SolutionData, residual: dict[str, ResidualModes]) -> Oscillators:

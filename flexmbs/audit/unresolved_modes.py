@@ -36,7 +36,7 @@ MOST_COORDINATES = 400  # 0.1 s
 NUDGE = 1e-6  # of comparable displacements: a difference quotient right to 1e-6
 
 
-def unresolved_modes(solution: SolutionData, run: Run) -> list[Check]:
+def unresolved_modes(solution: SolutionData, run: Run, scales: Scales) -> list[Check]:
     """The differences of reactions and accelerations at the beginning of a run with fixed implicit steps."""
     h, compiled = run.method.step, solution.compiled
     if run.begun is None or h is None or run.method.explicit or not solution.t[-1] > 0.0 or not compiled.places:
@@ -53,21 +53,22 @@ def unresolved_modes(solution: SolutionData, run: Run) -> list[Check]:
     pieces = min(math.ceil(omega * h / FINE), max(MOST // n, 2))
     deadline, found = time.perf_counter() + SECONDS, None
     while (found is None or found.status != PASS) and n * pieces <= MOST and n <= max(most, 1):
-        longer = _compared(solution, run, h * np.linspace(0.0, n, PER_STEP * n + 1), pieces, deadline)
+        longer = _compared(scales, h * np.linspace(0.0, n, PER_STEP * n + 1), pieces, deadline)
         if longer is None:
             break
         found, n = longer, LONGER * n
     return [] if found is None else [found]
 
 
-def _compared(solution: SolutionData, run: Run, times: np.ndarray, pieces: int, deadline: float) -> Check | None:
+def _compared(scales: Scales, times: np.ndarray, pieces: int, deadline: float) -> Check | None:
     """The check by the differences at some times from steps divided into ``pieces``; None where the time does not suffice."""
+    solution, run = scales.solution, scales.run
     fine = dataclasses.replace(run.method, step=run.method.step / pieces)  # type: ignore[type-var,operator]
-    ours, other = (again(solution, run, method, times, deadline) for method in (run.method, fine))
+    ours, other = (again(scales, each, times, deadline - time.perf_counter())[0] for each in (run.method, fine))
     if min(len(ours.t), len(other.t)) < len(times):
         return None
     halves = 2.0 * float(solution.t[-1]) / times[-1]
-    apart = force_differences(Scales.of(solution, run), ours, other, lambda difference: _lasting(difference, halves))
+    apart = force_differences(scales, ours, other, lambda difference: _lasting(difference, halves))
     return apart.check("Unresolved modes", f"with steps of {fine.step:.2g} s up to t = {times[-1]:.3g} s")
 
 

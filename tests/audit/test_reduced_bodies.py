@@ -10,6 +10,7 @@ import flexmbs as fm
 import preprocess as pp
 from flexmbs.audit.spectrum import above
 from flexmbs.audit.truncation import driven_oscillators
+from flexmbs.system.sizes import model_size
 
 E, RHO, LENGTH = 2.0e9, 7800.0, 0.4
 SPEED = 20.0
@@ -147,7 +148,28 @@ def test_reactions_of_truncated_modes(damping):
     assert check.status == ("PASS" if stated(check) <= 0.02 else "WARN")
     if damping == 0.0:
         assert actual > 0.02
-        assert "reduce link with" in check.remedy
+        assert check.remedy.startswith("reduce link with")
+
+
+def released(**options):
+    """A clamped undamped link whose weight acts from the start."""
+    model = fm.Model("blade", gravity=(0, 0, -9.81))
+    blade = model.add(fm.FlexibleBody("link", data=link(1)))
+    model.add(fm.Fixed("root", model.ground, blade["hub"]))
+    start = fm.statics(model) if options.pop("settled", False) else None
+    return fm.simulate(model, t_end=0.02, output_step=2e-5, start=start, **options)
+
+
+@pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")
+def test_a_sudden_start_is_named_first():
+    """Its simplest remedy is an equilibrium, from which nothing is missing."""
+    method = fm.DormandPrince(rtol=1e-7, atol=1e-10)
+    sudden = found(released(integrator=method), "Truncated modes")
+    assert sudden.status != "PASS"
+    assert sudden.remedy.startswith("start in equilibrium, with start=fm.statics(model), or reduce link")
+    assert "\n" not in str(sudden)
+    settled = found(released(integrator=method, settled=True), "Truncated modes")
+    assert stated(settled) < 1e-3
 
 
 def test_bodies_without_residual_modes_are_named():
@@ -173,6 +195,19 @@ def test_forces_of_modes_that_steps_do_not_resolve():
     assert found(run, "Forces of the second run").status != "PASS"
     still = kicked(link(8), step=5e-5, smooth=True)
     assert found(still, "Unresolved modes").status == found(still, "Forces of the second run").status == "PASS"
+
+
+@pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")
+@pytest.mark.parametrize(("damping", "step"), [(0.0, 2e-5), (0.0, 1e-5), (0.02, 1e-5)])
+def test_lasting_errors_of_fixed_steps(damping, step):
+    """The estimate is the actual error, though vibrations of twice the step are out of phase or damped out."""
+    exact = kicked(link(8, damping), integrator=fm.DormandPrince(rtol=1e-7, atol=1e-10))
+    run = kicked(link(8, damping), step=step)
+    size = model_size(run.compiled)
+    loads = [np.stack([(at.force, at.torque / size) for at in map(each.joint, each.joints)]) for each in (run, exact)]
+    largest = np.linalg.norm(loads[1], axis=3).max()
+    actual = np.sqrt(2.0 * np.mean(np.sum((loads[0] - loads[1]) ** 2, axis=3), axis=2)).max() / largest
+    assert actual / 1.3 < stated(found(run, "Forces of the second run")) < 1.3 * actual
 
 
 def test_an_oscillator_of_a_step_is_exact():

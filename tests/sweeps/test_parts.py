@@ -21,7 +21,7 @@ from flexmbs.studies.sweeps.study_file import read_study
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """No second runs."""
-    monkeypatch.setattr("flexmbs.audit.audit.second_run", lambda solution, run: [])
+    monkeypatch.setattr("flexmbs.audit.audit.second_run", lambda *_: [])
 
 
 @pytest.fixture

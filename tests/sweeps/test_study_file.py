@@ -31,7 +31,7 @@ step = 1e-3
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
     """No second runs; the model's file is there."""
-    monkeypatch.setattr("flexmbs.audit.audit.second_run", lambda solution, run: [])
+    monkeypatch.setattr("flexmbs.audit.audit.second_run", lambda *_: [])
     pendulum().save(tmp_path / "pendulum.toml")
 
 

@@ -27,7 +27,7 @@ LINUX = pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /pr
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """No second runs."""
-    monkeypatch.setattr("flexmbs.audit.audit.second_run", lambda solution, run: [])
+    monkeypatch.setattr("flexmbs.audit.audit.second_run", lambda *_: [])
 
 
 def sweep(parameters: dict[str, Any] | None = None, model: Any = None, **options: Any) -> fm.SweepResult:

@@ -48,7 +48,7 @@ def run(folder: pathlib.Path, model: fm.Model | None = None, **options: Any) -> 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """No second runs, and a report after every output."""
-    monkeypatch.setattr("flexmbs.audit.audit.second_run", lambda solution, run: [])
+    monkeypatch.setattr("flexmbs.audit.audit.second_run", lambda *_: [])
     monkeypatch.setattr("flexmbs.time_stepping.run.BATCH_SECONDS", 0.0)
 
 
