@@ -12,13 +12,14 @@ from flexmbs.initial.assembly import displaced
 from flexmbs.initial.contradiction import row_owners
 from flexmbs.initial.initial_state import ACCEPTED_GAP, InitialState, settle
 from flexmbs.system.compile import Compiled
-from flexmbs.system.records import SPARE, copied
+from flexmbs.system.records import SPARE, Work, copied
+from flexmbs.system.sizes import displacement_sizes, model_size
 
 DEPENDENT = 1e-9
 NEARLY = 1e-6  # pivots below this at the start indicate a singular position
-VANISHING = 1e-5  # of the longest row
-SHORTEST = 1e-4  # rows below this (m or rad per unit of a coordinate) are not scaled to unit length: they may be round-off
-NEAR_STEP = 1e-2  # m or rad from a position to its comparison position
+VANISHING = 1e-5  # of the own size of a row
+SHORTEST = 1e-4  # user-defined rows below this, per comparable displacement, are not scaled to unit length: they may be round-off
+NEAR_STEP = 1e-2  # of comparable displacements, from a position to its comparison position
 NEAR_END = 1 / 3  # pivots below this fraction of the first ones indicate that a run stopped near a singular position
 
 
@@ -109,11 +110,21 @@ def lost_on_the_way(first: Pivots, last: Pivots) -> str:
 
 
 def _unit_rows(compiled: Compiled, q: np.ndarray, s: np.ndarray, beta: np.ndarray) -> np.ndarray:
-    """G (nc, ns) with rows of length one; nearly vanishing rows remain small."""
-    G = terms(compiled.system, make_work(compiled.system, beta), 0.0, q, s).G
-    scale = np.linalg.norm(G, axis=1)
-    least = max(VANISHING * scale.max(initial=0.0), SHORTEST)
-    return np.asarray(G / np.maximum(scale, least)[:, None])
+    """G (nc, ns) per comparable displacement, in any unit, with rows of length one; nearly vanishing rows remain small."""
+    work = make_work(compiled.system, beta)
+    G = terms(compiled.system, work, 0.0, q, s).G * displacement_sizes(compiled)
+    own = own_sizes(compiled, work, len(G))
+    least = np.where(own > 0.0, VANISHING * own, SHORTEST * min(1.0, model_size(compiled)))
+    return np.asarray(G / np.maximum(np.linalg.norm(G, axis=1), least)[:, None])
+
+
+def own_sizes(compiled: Compiled, work: Work, count: int) -> np.ndarray:
+    """(nc,) of rows between frames max(L |f|, |n|) of their covectors (f, n), L the size of the model; 0 of others."""
+    found, cuts = np.zeros(count), compiled.system.cuts
+    for k, (row, rows) in enumerate(zip(cuts.row, cuts.rows)):
+        f, n = np.linalg.norm(work.cut.covectors[k].reshape(6, 2, 3)[:rows], axis=2).T
+        found[row : row + rows] = np.maximum(model_size(compiled) * f, n)
+    return found
 
 
 def _factored(compiled: Compiled, G: np.ndarray) -> Pivots:
@@ -127,9 +138,9 @@ def _factored(compiled: Compiled, G: np.ndarray) -> Pivots:
 def _moved(compiled: Compiled, start: InitialState, G: np.ndarray) -> InitialState | None:
     """A position near the start on the same constraints; None if they do not close there."""
     free = scipy.linalg.null_space(G, rcond=NEARLY)
-    step = free @ np.random.default_rng(0).standard_normal(free.shape[1])
+    step = displacement_sizes(compiled) * (free @ np.random.default_rng(0).standard_normal(free.shape[1]))
     q, s = start.q.copy(), start.s.copy()
-    size = float(np.abs(step).max(initial=0.0))
+    size = float(np.abs(step / displacement_sizes(compiled)).max(initial=0.0))
     displaced(compiled.system, start.q, step * (NEAR_STEP / (size or 1.0)), q)
     work = make_work(compiled.system, start.beta)
     if not settle(compiled, work, 0.0, q, s).left <= ACCEPTED_GAP:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from flexmbs.algebra.so3 import euler_parameters
+from flexmbs.diagnosis.rank import own_sizes
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work, start_from
 from flexmbs.model.forces.force import BetweenFrames
@@ -22,8 +23,6 @@ from flexmbs.results.linear_range import linear_range
 from flexmbs.results.stress_summary import most_used, stress_numbers, stressed_bodies, worst_ply
 from flexmbs.results.telling import telling_outputs
 from flexmbs.system.check import FAIL, PASS, WARN, Check, graded, verdict
-from flexmbs.system.compile import Compiled
-from flexmbs.system.records import Work
 from flexmbs.system.sizes import contact_sizes, displacement_sizes, extent, gaps_in_metres, model_size
 
 if TYPE_CHECKING:
@@ -156,7 +155,7 @@ def relative_drift(solution: SolutionData) -> Drift:
         start_from(work, out.beta[k])
         here = terms(system, work, float(out.t[k]), out.q[k].copy(), out.s[k].copy(), out.z[k])
         counted = calm[k] and out.drift[k, 1] > 0.0
-        rows = np.maximum(np.linalg.norm(here.G * sizes, axis=1), _own_sizes(solution.compiled, work, len(here.g)))
+        rows = np.maximum(np.linalg.norm(here.G * sizes, axis=1), own_sizes(solution.compiled, work, len(here.g)))
         found.append((np.abs(here.g), counted * np.abs(here.gd), rows))
     g, gd, rows = (np.max(each, axis=0) for each in zip(*found))
     rows = np.where(rows > 0.0, rows, np.inf)
@@ -168,15 +167,6 @@ def relative_drift(solution: SolutionData) -> Drift:
     least = stored / float(rows[np.isfinite(rows)].max(initial=1e-300))
     gap, rate = np.where(largest > 0.0, shares * np.maximum(stored / np.maximum(largest, 1e-300), 1.0), least)
     return Drift(float(gap), float(rate), speed)
-
-
-def _own_sizes(compiled: Compiled, work: Work, count: int) -> np.ndarray:
-    """(nc,) of rows between frames max(L |f|, |n|) of their covectors (f, n), L the size of the model; 0 of others."""
-    found, cuts = np.zeros(count), compiled.system.cuts
-    for k, (row, rows) in enumerate(zip(cuts.row, cuts.rows)):
-        f, n = np.linalg.norm(work.cut.covectors[k].reshape(6, 2, 3)[:rows], axis=2).T
-        found[row : row + rows] = np.maximum(model_size(compiled) * f, n)
-    return found
 
 
 def _overlap(solution: SolutionData) -> Check:

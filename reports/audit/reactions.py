@@ -178,7 +178,7 @@ def runs(seed: int) -> Iterator[dict[str, Any]]:
 def study(models: int, minutes: float) -> None:
     lines = json.loads(FOUND.read_text()) if FOUND.is_file() else []
     done, ending = {line["seed"] for line in lines}, time.monotonic() + 60.0 * minutes
-    for seed in range(models):
+    for seed in sorted(range(models), key=lambda seed: (1, 0, 0, 2)[seed % 4]):  # cheap ones first
         if seed in done or time.monotonic() > ending:
             continue
         try:
