@@ -16,6 +16,7 @@ import scipy.linalg
 from flexmbs.audit.force_differences import joint_loads, largest_load, load_differences
 from flexmbs.audit.samples import greatest, states_as_solution
 from flexmbs.audit.second_run import displacements
+from flexmbs.diagnosis.rank import VANISHING, own_sizes
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work, start_from
 from flexmbs.initial.initial_state import InitialState, converted, settle
@@ -76,8 +77,13 @@ def second_opinion(solution: SolutionData, mine: SolutionData, run: Run) -> list
     sizes = _sizes(mine, bodies, float(solution.t[-1] - solution.t[0]), rest)
     largest = max(size for size, _ in sizes.values())
     text = f"{len(theirs.t)} states by the equations in {theirs.compiled.topology.coordinates} coordinates"
-    fulfilled = mine if run.context.clock[HOLDS] else _projected(solution, mine)
-    limits = WITHIN if run.context.clock[HOLDS] or fulfilled is not mine else LIMITS
+    limits, fulfilled = WITHIN, mine
+    violated = Difference(0.0, "", 0.0)
+    if not run.context.clock[HOLDS]:
+        fulfilled = _projected(solution, mine)
+        violated = _accelerations(mine, fulfilled, bodies, sizes, rest)
+        if violated.share <= LIMITS[0]:
+            limits, fulfilled = LIMITS, mine
     projected = {name: fulfilled.body(name) for name in bodies}
     worst = _accelerations(fulfilled, theirs, projected, sizes, rest)
     reactions = _reactions(fulfilled, theirs, largest)
@@ -86,12 +92,10 @@ def second_opinion(solution: SolutionData, mine: SolutionData, run: Run) -> list
     place = f" at body {mine.compiled.whole_of(worst.item)}, t = {worst.t:.4g} s" if status != PASS else ""
     found = f"{text}, differ by {worst.share:.1e} of the largest acceleration{place}{'; the model is at rest' if rest else ''}"
     checks = [Check("Second opinion", status, found, "" if status == PASS else remedy)]
-    if fulfilled is not mine:
-        violated = _accelerations(mine, fulfilled, bodies, sizes, rest)
-        if not violated.share <= VIOLATED[0]:
-            found = f"violate the constraints by {violated.share:.1e} of the largest one at body"
-            found += f" {mine.compiled.whole_of(violated.item)}, t = {violated.t:.4g} s"
-            checks.append(Check("Accelerations", graded(violated.share, VIOLATED), found, CONTROLLED))
+    if not violated.share <= VIOLATED[0]:
+        found = f"violate the constraints by {violated.share:.1e} of the largest one at body"
+        found += f" {mine.compiled.whole_of(violated.item)}, t = {violated.t:.4g} s"
+        checks.append(Check("Accelerations", graded(violated.share, VIOLATED), found, CONTROLLED))
     if not reactions.share <= limits[0]:
         found = f"{text}, differ by {reactions.share:.1e} of the largest force at joint {reactions.item}, t = {reactions.t:.4g} s"
         checks.append(Check("Reactions", graded(reactions.share, limits), found, remedy))
@@ -102,18 +106,21 @@ def _projected(solution: SolutionData, mine: SolutionData) -> SolutionData:
     """The states with ṡ + M⁻¹Gᵀδλ and λ + δλ, which fulfil G ṡ = γ; themselves if velocities do not drift."""
     if not solution.drift[:, 1].any():
         return mine
-    system, sd, lam = mine.compiled.system, mine.sd.copy(), mine.lam.copy()
-    work = make_work(system, mine.trajectory.beta[0])
+    compiled, sd, lam = mine.compiled, mine.sd.copy(), mine.lam.copy()
+    lengths, work = displacement_sizes(compiled), make_work(compiled.system, mine.trajectory.beta[0])
     for k, t in enumerate(mine.t):
         start_from(work, mine.trajectory.beta[k])
-        here = terms(system, work, float(t), mine.q[k], mine.s[k], mine.trajectory.z[k])
-        L = np.linalg.cholesky(here.M)  # of joint coordinates, positive definite with massless links too
-        columns = scipy.linalg.solve_triangular(L, here.G.T, lower=True)
+        here = terms(compiled.system, work, float(t), mine.q[k], mine.s[k], mine.trajectory.z[k])
+        # rows at round-off, of joints whose loop a drive closes, would make it large
+        own = own_sizes(compiled, work, len(here.G))
+        rows = np.flatnonzero(np.linalg.norm(here.G * lengths, axis=1) > VANISHING * own)
+        G, L = here.G[rows], np.linalg.cholesky(here.M)
+        columns = scipy.linalg.solve_triangular(L, G.T, lower=True)
         width = np.linalg.norm(columns, axis=0)
-        width[width == 0.0] = 1.0
-        change = np.linalg.lstsq((columns / width).T, (here.gamma - here.G @ sd[k]) / width, rcond=FULL_RANK)[0]
+        missing = (here.gamma[rows] - G @ sd[k]) / width
+        change = np.linalg.lstsq((columns / width).T, missing, rcond=FULL_RANK)[0]
         sd[k] += scipy.linalg.solve_triangular(L.T, change)
-        lam[k] += np.linalg.lstsq(columns / width, change, rcond=FULL_RANK)[0] / width
+        lam[k, rows] += np.linalg.lstsq(columns / width, change, rcond=FULL_RANK)[0] / width
     return states_as_solution(mine.compiled, mine.trajectory._replace(sd=sd, lam=lam), mine)
 
 
