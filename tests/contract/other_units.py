@@ -100,6 +100,8 @@ class InUnits:
             return self.coupling(item)
         if isinstance(item, fm.Transmission | fm.RobotControl | fm.UserContact | fm.UnilateralCoupling):
             return None
+        if isinstance(getattr(item, "law", None), fm.DigitalController):
+            return None  # its samples and memory have units of their own
         joint = getattr(item, "joint", None)
         turns = self.coordinate(joint, getattr(item, "coordinate", 0)) if isinstance(joint, str) else False
         made = self.plain(item, turns=turns)
