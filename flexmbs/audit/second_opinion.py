@@ -83,7 +83,7 @@ def second_opinion(solution: SolutionData, mine: SolutionData, run: Run) -> list
         fulfilled = _projected(solution, mine)
         violated = _accelerations(mine, fulfilled, bodies, sizes, rest)
         if violated.share <= LIMITS[0]:
-            limits, fulfilled = LIMITS, mine
+            limits = LIMITS
     projected = {name: fulfilled.body(name) for name in bodies}
     worst = _accelerations(fulfilled, theirs, projected, sizes, rest)
     reactions = _reactions(fulfilled, theirs, largest)
