@@ -19,27 +19,25 @@ of impact.
 import math
 
 from flexmbs._jit import called, part
-from flexmbs._jit.address import call
 from flexmbs.integrators.run_context import (
     AT,
     BEGUN,
-    BETWEEN,
-    COMMON,
-    CONTEXT,
     DONE,
     FIXED,
-    MEMORY,
     NEXT,
-    NORMALIZE,
     START,
     TIME,
     displace,
 )  # fmt: skip
 from flexmbs.integrators.unseen_contacts import (
     FASTER,
+    MOST,
     evaluate_contacts,
+    gaps_at,
+    is_closed,
     may_dip,
     note_gaps,
+    speed_of,
 )  # fmt: skip
 
 SHARE = 0.02  # of the size of a contact: how far from closing an impact may take place
@@ -47,15 +45,9 @@ TURN = 0.02  # of the speed at a contact: change of its normal part by which the
 TOUCHING = 1e-6  # of the size of a contact: a gap at which it strikes
 IMPACT = 1e-8  # of the step: duration of an impact that was located
 SHORTEST = 1e-11  # s, beside the time
-FEWEST, MOST = 8, 64  # evaluations of gaps along a step
+FEWEST = 8  # evaluations of gaps along a step, `MOST` at most
 STRIKES = 100  # impacts of a contact within a step: more follow each other without end
 HALVINGS = 60
-
-
-@part
-def speed_of(contact, k):
-    """Speed (m/s) at contact k."""
-    return math.sqrt(contact.rate[k, 0] ** 2 + contact.rate[k, 1] ** 2 + contact.rate[k, 2] ** 2)
 
 
 @part
@@ -131,15 +123,6 @@ def fast_contacts(memory, context, h):
     return count
 
 
-@part
-def gaps_at(context, t):
-    """Gaps and velocities of all contacts at a time of the last step, in ``at``. True where they are finite."""
-    records = context.records
-    call(context.calls[BETWEEN], records[MEMORY], records[CONTEXT], records[CONTEXT], t, 0.0, 0.0)
-    call(context.calls[NORMALIZE], records[COMMON], records[AT], records[AT], t, 0.0, 0.0)
-    return evaluate_contacts(context, AT, t) == DONE
-
-
 @called
 def bracket(memory, context, k, low, high):
     """A time between ``low`` and ``high`` at which contact k is closed, or ``high`` + 1 where it stays open: the gap is least
@@ -151,8 +134,7 @@ def bracket(memory, context, k, low, high):
         t = 0.5 * (low + high)
         if not low < t < high:
             break
-        finite = gaps_at(context, t)
-        if not finite or (contact.gap[k] < 0.0 and contact.outside[k] == 0.0):
+        if not gaps_at(context, t) or is_closed(contact, k):
             return t
         if contact.rate[k, 0] > 0.0:
             high = t
@@ -169,8 +151,7 @@ def crossing(memory, context, k, low, high):
         t = 0.5 * (low + high)
         if not low < t < high:
             break
-        finite = gaps_at(context, t)
-        if not finite or (contact.gap[k] < 0.0 and contact.outside[k] == 0.0):
+        if not gaps_at(context, t) or is_closed(contact, k):
             high = t
         else:
             low = t
@@ -211,7 +192,7 @@ def first_closing(memory, context, h):
             memory.until[k] = -1.0  # open
             if memory.fast[k] == 0:
                 continue
-            closed = not finite or (contact.gap[k] < 0.0 and contact.outside[k] == 0.0)
+            closed = not finite or is_closed(contact, k)
             if closed and memory.bounds[k] == 1.0:
                 memory.until[k] = high
             elif not closed and may_dip(seen, k, high - low):

@@ -28,8 +28,9 @@ ALWAYS = (RESIDUAL, NORMALIZE, CONSTRAINTS, COMMIT)
 MODEL, COMMON, MEMORY, CONTEXT, START, STATE, AT, RECORDS = range(8)
 # indices into RunContext.clock: TAKEN the length of the step, BEGUN its start; FIXED step or 0; ERROR of a step over its
 # tolerance, BEFORE that of the step before it; STOP the end of a segment of the run, at END or at a jump; HOLDS the part
-# of the step where the equations hold in ``at``, 0 if they hold at its end, negative if ``at`` was overwritten since
-TIME, BEGUN, NEXT, TAKEN, FIXED, LONGEST, END, ERROR, BEFORE, STOP, HOLDS, CLOCK = range(12)
+# of the step where the equations hold in ``at``, 0 if they hold at its end, negative if ``at`` was overwritten since; DIVIDED the
+# length of the parts of a fixed step that contacts divide, 0: it is whole
+TIME, BEGUN, NEXT, TAKEN, FIXED, LONGEST, END, ERROR, BEFORE, STOP, HOLDS, DIVIDED, CLOCK = range(13)
 # indices into RunContext.control: exponent of the error, least and most factor of the step, factors between which it is kept
 EXPONENT, SHRINK, GROW, KEEP_ABOVE, KEEP_BELOW, STEADY, CONTROL = range(7)
 # indices into RunContext.counts; PAUSED: the method asks for a return to Python after the step; CORNER: index of the next one of
@@ -105,7 +106,10 @@ class ContactData(NamedTuple):
     output: np.ndarray  # (n, 3) forces for outputs
     row: np.ndarray  # (n,) int64 contacts that take part
     rows: np.ndarray  # (3n, ns) of their velocities
-    recent: np.ndarray  # (n, 6) gaps, their rates and speeds at the last two evaluations of `unseen_contacts`
+    recent: np.ndarray  # (n, RECENT) gaps, rates, speeds and bounds at the last two evaluations of `unseen_contacts`
+    within: np.ndarray  # (n, RECENT) the same at two times within a step
+    depth: np.ndarray  # (n,) of `note_depths`
+    struck: np.ndarray  # (n,) longest fixed step, or part of one (s), within an impact of a contact with a force law
     unseen: np.ndarray  # (n,) time (s) of the first step in which the contact alone closed and opened, −1 none
 
 

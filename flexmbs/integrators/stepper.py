@@ -26,6 +26,7 @@ from flexmbs.integrators.run_context import (
     CONTEXT,
     CORNER,
     DERIVATIVE,
+    DIVIDED,
     DONE,
     END,
     ERROR,
@@ -68,7 +69,7 @@ from flexmbs.integrators.run_context import (
     take,
 )  # fmt: skip
 from flexmbs.integrators.sampling import sample
-from flexmbs.integrators.unseen_contacts import passes
+from flexmbs.integrators.unseen_contacts import SHORTEST_PART, length_by_contacts, strikes_near
 
 PAUSE = 1000  # steps between returns to Python, which only there sees an interrupt
 SMALLEST_STEP = 1e-13
@@ -171,6 +172,34 @@ def accept(context, h):
 
 
 @part
+def part_of(clock, whole):
+    """Length of the next part of a fixed step of which ``whole`` is left: the last two parts are equal."""
+    h = clock[DIVIDED]
+    if h <= 0.0 or h >= whole:
+        return whole
+    return 0.5 * whole if whole < 2.0 * h else h
+
+
+@part
+def next_part(clock, whole, h, longest):
+    """After a fixed step or its part of length h was accepted: the rest of the step, and parts of at most ``longest``."""
+    clock[NEXT] = whole - h if h < whole * (1.0 - 1e-9) else clock[FIXED]
+    if h < clock[DIVIDED]:  # the rest of a step says little about longer parts
+        longest = max(longest, clock[DIVIDED])
+    clock[DIVIDED] = longest if clock[DIVIDED] > 0.0 and longest < clock[FIXED] else 0.0
+
+
+@part
+def shorter(context, h, status):
+    """True where a fixed step of length h that failed is divided: a contact with a force law strikes within it."""
+    clock = context.clock
+    if status == DONE or h <= SHORTEST_PART * clock[FIXED] or not strikes_near(context, h):
+        return False
+    clock[DIVIDED] = 0.5 * h
+    return True
+
+
+@part
 def step(context):
     """One accepted step. Returns `DONE`, or why there is none; where it was not accepted the state is the one before."""
     clock, state = context.clock, context.state
@@ -178,7 +207,8 @@ def step(context):
     take(state, context.start)
     most = context.control[GROW]
     while True:
-        whole = h = next_step(context)
+        whole = next_step(context)
+        h = part_of(clock, whole) if fixed else whole
         clock[TAKEN] = h
         clock[ERROR] = 0.0
         status = method(context, STEP, h)
@@ -186,6 +216,7 @@ def step(context):
         error = clock[ERROR]
         if status == DONE and not error < 1e30:
             status = NOT_FINITE
+        divided = False
         if status == DONE and (fixed or error <= 1.0):
             context.exchange.gauge[LEFT] = 0.0
             if context.calls[ACCEPTED] >= 0:
@@ -198,22 +229,28 @@ def step(context):
                     0.0,
                     0.0,
                 )
-            if context.exchange.gauge[LEFT] > ACCEPTED_GAP:
+            left = context.exchange.gauge[LEFT]
+            longest = length_by_contacts(context, h) if left <= ACCEPTED_GAP else h
+            if left > ACCEPTED_GAP:
                 status = NO_CONVERGENCE  # the constraints cannot be met there
-            elif not passes(context, h):
+            elif longest >= h:
                 if not fixed:
                     propose(clock, context.control, h, error, most)
                 status = accept(context, h)
                 if fixed:
-                    clock[NEXT] = whole - h if h < whole * (1.0 - 1e-9) else clock[FIXED]
+                    next_part(clock, whole, h, longest)
                 return status
             else:
                 # bodies passed through each other: half the step, by the same formula as for an error
-                error = 2.0 ** (1.0 / context.control[EXPONENT])  # half the step
+                error = 2.0 ** (1.0 / context.control[EXPONENT]) if not fixed else error
+                clock[DIVIDED] = longest
+                divided = True
         take(context.start, state)
-        if fixed:
+        if fixed and not divided and not shorter(context, h, status):
             return status
         context.counts[REJECTED] += 1
+        if fixed:
+            continue
         most = 1.0  # right after a step that was rejected the next one is no longer (Hairer, Nørsett and Wanner 1993, p. 168)
         by_error = status == DONE
         clock[NEXT] = h * (max(context.control[SHRINK], 0.9 * math.pow(error, -context.control[EXPONENT])) if by_error else 0.2)

@@ -5,7 +5,15 @@ its speed v suffices for the way there and back,
 
     g₀ + g₁ ≤ v Δt.
 
-The time of the minimum is found from the sign of the rate by bisection. Theory: docs/theory.md, section 43.
+The time of the minimum is found from the sign of the rate by bisection. Where bodies move by more than a quarter of the size of
+the contact in a step, their gaps are evaluated within it, too. Controlled steps are halved until they see the contact. Fixed
+steps h are divided where a contact with a force law closes in them alone, also by the velocities at their start,
+g₀ + h γ_N ≤ 0, or where they do not resolve its impact of depth δ and angular frequency ω,
+
+    (h ω)² = h |Δγ_N|/δ > 0.005,
+
+and grow again after it. Theory: docs/theory.md, section 43. Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical
+Systems (2008), section 8.1 (location of events).
 """
 
 import math
@@ -23,6 +31,7 @@ from flexmbs.integrators.run_context import (
     CONTACTS,
     CONTEXT,
     DONE,
+    FIXED,
     HOLDS,
     MEMORY,
     NORMALIZE,
@@ -33,13 +42,22 @@ from flexmbs.integrators.run_context import (
     ContactData,
 )
 
-GAP_BEFORE, RATE_BEFORE, SPEED_BEFORE, GAP_NOW, RATE_NOW, SPEED_NOW, RECENT = range(7)  # columns of ContactData.recent
+# columns of ContactData.recent; OUT: 1 outside of the bounds of the contact
+GAP_BEFORE, RATE_BEFORE, SPEED_BEFORE, OUT_BEFORE, GAP_NOW, RATE_NOW, SPEED_NOW, OUT_NOW, RECENT = range(9)
+NOTED = 4  # numbers of an evaluation
 FASTER = 1.25  # the velocity at a contact between two evaluations over that at them
 HALVINGS = 60
 CLOSED = 1e-9  # m or rad: a gap so much below zero was closed
 GRAZES = 1e-4  # of the size of a rigid contact: overlaps that steps without fast contacts leave
-NOTHING, REJECTS, REPORTS = range(3)  # what an unseen contact does to a step: context.counts[UNSEEN]
+NOTHING, REJECTS, DIVIDES = range(3)  # what an unseen contact does to a step: context.counts[UNSEEN]
 SHORTEST = 1e-10  # s
+RESOLVED = 0.005  # (h ω)²: about 45 steps over an impact, energy balanced to 1e-3 by methods of order 2
+SHALLOW = 1e-6  # of the size of a contact: less depth counts as this
+WEIGHTS = 2.0  # acceleration of a gap over gravity: below, a contact is at rest, and its vibrations need not be resolved
+SHORTEST_PART = 2.0**-16  # of a fixed step
+LONGER = 2.0  # the next part of a divided step over this one, at most
+FULLER = 0.8  # of the factor that (h ω)² allows
+MOST = 64  # evaluations of gaps within a step
 
 
 @part
@@ -49,20 +67,41 @@ def evaluate_contacts(context, point, t):
 
 
 @part
+def gaps_at(context, t):
+    """Gaps and velocities of all contacts at a time of the last step, in ``at``. True where they are finite."""
+    records = context.records
+    call(context.calls[BETWEEN], records[MEMORY], records[CONTEXT], records[CONTEXT], t, 0.0, 0.0)
+    call(context.calls[NORMALIZE], records[COMMON], records[AT], records[AT], t, 0.0, 0.0)
+    return evaluate_contacts(context, AT, t) == DONE
+
+
+@part
+def is_closed(contact, k):
+    """True where the last evaluation has contact k below zero, within its bounds."""
+    return contact.gap[k] < 0.0 and contact.outside[k] == 0.0
+
+
+@part
+def speed_of(contact, k):
+    """Speed (m/s) at contact k."""
+    return math.sqrt(contact.rate[k, 0] ** 2 + contact.rate[k, 1] ** 2 + contact.rate[k, 2] ** 2)
+
+
+@part
 def note_gaps(recent, contact):
-    """recent (n, 6) ← gaps, their rates and the speeds at the contacts of the last evaluation; those of the one before are
-    kept."""
+    """recent (n, RECENT) ← gaps, their rates and the speeds at the contacts of the last evaluation; those of the one before
+    are kept."""
     for k in range(recent.shape[0]):
-        for a in range(3):
+        for a in range(NOTED):
             recent[k, GAP_BEFORE + a] = recent[k, GAP_NOW + a]
         recent[k, GAP_NOW], recent[k, RATE_NOW] = contact.gap[k], contact.rate[k, 0]
-        recent[k, SPEED_NOW] = math.sqrt(contact.rate[k, 0] ** 2 + contact.rate[k, 1] ** 2 + contact.rate[k, 2] ** 2)
+        recent[k, SPEED_NOW], recent[k, OUT_NOW] = speed_of(contact, k), contact.outside[k]
 
 
 def first_evaluation(contact: ContactData) -> None:
     """The evaluation at the start."""
     contact.recent[:, GAP_NOW], contact.recent[:, RATE_NOW] = contact.gap, contact.rate[:, 0]
-    contact.recent[:, SPEED_NOW] = np.linalg.norm(contact.rate, axis=1)
+    contact.recent[:, SPEED_NOW], contact.recent[:, OUT_NOW] = np.linalg.norm(contact.rate, axis=1), contact.outside
 
 
 def unseen_notes(contact: ContactData, names: Sequence[str]) -> list[str]:
@@ -90,22 +129,46 @@ def may_dip(recent, k, length):
 @called
 def dips(context, k, low, high):
     """True where contact k was closed between the times ``low`` and ``high`` of the last step; ``at`` is workspace."""
-    contact, records = context.contact, context.records
+    contact = context.contact
     depth = max(CLOSED, GRAZES * contact.size[k]) if contact.rigid[k] == 1 else CLOSED
     for _ in range(HALVINGS):
         t = 0.5 * (low + high)
         if not low < t < high:
             return False
-        if call(context.calls[BETWEEN], records[MEMORY], records[CONTEXT], records[CONTEXT], t, 0.0, 0.0) != DONE:
+        if not gaps_at(context, t):
             return False
-        call(context.calls[NORMALIZE], records[COMMON], records[AT], records[AT], t, 0.0, 0.0)
-        evaluate_contacts(context, AT, t)
         if contact.gap[k] < -depth and contact.outside[k] == 0.0:
             return True
         if contact.rate[k, 0] > 0.0:
             high = t
         else:
             low = t
+    return False
+
+
+@called
+def closes_within(context, k, begun, h):
+    """True where contact k, open at both ends of the step, is closed within it: evaluated four times while it moves by its size.
+
+    ``at`` and contact.within are workspace.
+    """
+    contact, within = context.contact, context.contact.within
+    speed = FASTER * max(contact.recent[k, SPEED_BEFORE], contact.recent[k, SPEED_NOW])
+    if contact.recent[k, GAP_BEFORE] > speed * h:
+        return False
+    count = int(min(max(4.0 * h * speed / contact.size[k], 1.0), 1.0 * MOST))
+    for a in range(NOTED):
+        within[k, GAP_NOW + a] = contact.recent[k, GAP_BEFORE + a]
+    low = begun
+    for i in range(count):
+        high = begun + h * (i + 1) / count
+        gaps_at(context, high)
+        note_gaps(within, contact)
+        if i + 1 < count and contact.rigid[k] == 0 and is_closed(contact, k):
+            return True
+        if may_dip(within, k, high - low) and dips(context, k, low, high):
+            return True
+        low = high
     return False
 
 
@@ -118,21 +181,34 @@ def given_impulses(context, k):
     return found
 
 
+@part
+def is_open(recent, k, gap, out):
+    """True where an evaluation in the columns ``gap`` and ``out`` of ``recent`` has contact k open."""
+    return recent[k, gap] > 0.0 or recent[k, out] != 0.0
+
+
 @called
-def unseen(context, h):
-    """The contact that was closed within the step of length h alone, −1 where there is none; the step ends at ``state``."""
+def unseen(context, h, least):
+    """The contact that was closed within the step of length h alone, −1 where there is none; the step ends at ``state``.
+
+    In steps longer than ``least`` also one with a law that should close by its velocities.
+    """
     clock, contact = context.clock, context.contact
-    begun, found = clock[TIME], -1
+    begun, before, found = clock[TIME], clock[BEGUN], -1
     evaluate_contacts(context, STATE, begun + h)
     note_gaps(contact.recent, contact)
     for k in range(contact.recent.shape[0]):
-        open_ = contact.recent[k, GAP_NOW] > 0.0 and not given_impulses(context, k)
-        if found < 0 and open_ and may_dip(contact.recent, k, h):
+        both = is_open(contact.recent, k, GAP_BEFORE, OUT_BEFORE) and is_open(contact.recent, k, GAP_NOW, OUT_NOW)
+        if found < 0 and both and not given_impulses(context, k):
+            # forces at stages of an explicit step may throw bodies back before it ends
+            if contact.rigid[k] == 0 and contact.recent[k, GAP_BEFORE] + h * contact.recent[k, RATE_BEFORE] <= 0.0 < h - least:
+                found = k
+                continue
             clock[BEGUN], clock[TIME] = begun, begun + h
             clock[HOLDS] = -abs(clock[HOLDS])
-            if dips(context, k, begun, begun + h):
+            if closes_within(context, k, begun, h):
                 found = k
-            clock[TIME] = begun
+            clock[BEGUN], clock[TIME] = before, begun
             evaluate_contacts(context, STATE, begun + h)  # what is committed is of the end of the step
     return found
 
@@ -141,22 +217,113 @@ def unseen(context, h):
 def forget(contact):
     """The step was not accepted: the evaluation before it becomes the last one."""
     for k in range(contact.recent.shape[0]):
-        for a in range(3):
+        for a in range(NOTED):
             contact.recent[k, GAP_NOW + a] = contact.recent[k, GAP_BEFORE + a]
 
 
 @part
-def passes(context, h):
-    """Whether the step is rejected because bodies pass through each other in it; methods of fixed step only record the time."""
+def depth_at(recent, k, gap, out):
+    """Depth (m) at an evaluation in the columns ``gap`` and ``out`` of ``recent``, 0 where the contact is open."""
+    return 0.0 if is_open(recent, k, gap, out) else -recent[k, gap]
+
+
+@called
+def note_depths(context, h):
+    """contact.depth ← depths (m) in a step of length h that ends at ``state``: the larger one of its ends, or that where the
+    equations hold within the step; −1 where a contact has closed since. ``at`` is workspace."""
+    clock, contact = context.clock, context.contact
+    recent, n, begun, before = contact.recent, contact.recent.shape[0], clock[TIME], clock[BEGUN]
+    touched = False
+    for k in range(n):
+        contact.depth[k] = max(depth_at(recent, k, GAP_BEFORE, OUT_BEFORE), depth_at(recent, k, GAP_NOW, OUT_NOW))
+        touched = touched or (contact.rigid[k] == 0 and contact.depth[k] > 0.0)
+    if clock[HOLDS] == 0.0 or not touched:
+        return
+    clock[HOLDS] = -abs(clock[HOLDS])
+    clock[BEGUN], clock[TIME] = begun, begun + h
+    gaps_at(context, begun - clock[HOLDS] * h)
+    for k in range(n):
+        closes = is_open(recent, k, GAP_BEFORE, OUT_BEFORE) and contact.depth[k] > 0.0
+        contact.depth[k] = -contact.gap[k] if is_closed(contact, k) else -1.0 if closes else 0.0
+    clock[BEGUN], clock[TIME] = before, begun
+    evaluate_contacts(context, STATE, begun + h)  # what is committed is of the end of the step
+
+
+@part
+def turn_of_impact(contact, k, h):
+    """(h ω)² = h |Δγ_N|/δ of contact k with a force law in a step of length h, 0 where it is open or at rest; twice what is
+    allowed where the equations of the step do not know of its closing."""
+    recent, rest = contact.recent, WEIGHTS * h * contact.scale[0]
+    if contact.rigid[k] == 1:
+        return 0.0
+    if contact.depth[k] < 0.0:
+        return 2.0 * RESOLVED if -recent[k, RATE_BEFORE] > rest else 0.0
+    change = abs(recent[k, RATE_NOW] - recent[k, RATE_BEFORE])
+    if contact.depth[k] == 0.0 or change <= rest:
+        return 0.0
+    return h * change / max(contact.depth[k], SHALLOW * contact.size[k])
+
+
+@part
+def unresolved(contact, h):
+    """Largest (h ω)² of contacts with force laws in a step of length h, over RESOLVED."""
+    worst = 0.0
+    for k in range(contact.recent.shape[0]):
+        worst = max(worst, turn_of_impact(contact, k, h))
+    return worst / RESOLVED
+
+
+@part
+def note_impacts(contact, h):
+    """contact.struck ← longest accepted steps (s) within impacts of contacts with force laws."""
+    recent = contact.recent
+    for k in range(recent.shape[0]):
+        within = not is_open(recent, k, GAP_BEFORE, OUT_BEFORE) and not is_open(recent, k, GAP_NOW, OUT_NOW)
+        if within and turn_of_impact(contact, k, h) > 0.0:
+            contact.struck[k] = max(contact.struck[k], h)
+
+
+@part
+def strikes_near(context, h):
+    """True where a contact with a force law may strike in a step of length h that was not evaluated."""
+    contact, found = context.contact, False
+    for k in range(contact.recent.shape[0]):
+        near = contact.recent[k, GAP_NOW] <= FASTER * h * contact.recent[k, SPEED_NOW]
+        found = found or (contact.rigid[k] == 0 and near)
+    return found and context.counts[UNSEEN] == DIVIDES
+
+
+@part
+def mark_unseen(context, k):
+    """The time of the first step in which contact k was not seen."""
+    if context.contact.unseen[k] < 0.0:
+        context.contact.unseen[k] = context.clock[TIME]
+
+
+@part
+def length_by_contacts(context, h):
+    """Length of steps by the contacts of one of length h: below h if it has to be repeated, else of the next one."""
     what, contact = context.counts[UNSEEN], context.contact
+    longer = LONGER * h
     if what == NOTHING:
-        return False
-    k = unseen(context, h)
-    if k < 0:
-        return False
-    if what == REJECTS and h > SHORTEST * (1.0 + context.clock[TIME]):
+        return longer
+    shortest = SHORTEST * (1.0 + context.clock[TIME])
+    if what == DIVIDES:
+        shortest = max(shortest, SHORTEST_PART * context.clock[FIXED])
+    k = unseen(context, h, shortest if what == DIVIDES else h)
+    if k >= 0:
+        # impulses of rigid contacts are not found by shorter steps
+        if h > shortest and (what == REJECTS or contact.rigid[k] == 0):
+            forget(contact)
+            return max(0.5 * h, shortest)
+        mark_unseen(context, k)
+    if what == REJECTS:
+        return longer
+    note_depths(context, h)
+    worst = unresolved(contact, h)
+    factor = LONGER if worst <= 0.0 else min(FULLER / math.sqrt(worst), LONGER)
+    if worst > 1.0 and h > shortest:
         forget(contact)
-        return True
-    if contact.unseen[k] < 0.0:
-        contact.unseen[k] = context.clock[TIME]
-    return False
+        return max(max(factor, 0.1) * h, shortest)
+    note_impacts(contact, h)
+    return max(max(factor, 0.5) * h, h)

@@ -47,7 +47,8 @@ def contact_data(system: System, work: Work) -> ContactData:
         scale=np.array([float(np.linalg.norm(system.gravity)), heavy, 1.0]),
         gap=z(n), rate=z((n, 3)), moving=z((n, 3)), outside=z(n),
         force=path.force, mode=path.mode, slip=path.slip, impulse=path.impulse, output=z((n, 3)), row=z(n, np.int64),
-        rows=z((3 * n, ns)), recent=z((n, RECENT)), unseen=np.full(n, -1.0),
+        rows=z((3 * n, ns)), recent=z((n, RECENT)), within=z((n, RECENT)),
+        depth=z(n), struck=z(n), unseen=np.full(n, -1.0),
     )  # fmt: skip
 
 
@@ -125,4 +126,4 @@ def statistics(context: RunContext, prepare: float, integrate: float) -> dict[st
     names = ("steps", "rejected", "iterations", "factorizations", "evaluations", "dependent_rows")
     counts = {name: int(context.counts[k]) for k, name in enumerate(names)}
     counts["unseen_contacts"] = int((context.contact.unseen >= 0.0).sum())
-    return {**counts, "prepare_seconds": prepare, "solve_seconds": integrate}
+    return {**counts, "steps_in_impacts": context.contact.struck.tolist(), "prepare_seconds": prepare, "solve_seconds": integrate}

@@ -70,7 +70,7 @@ from flexmbs.integrators.run_context import (
     make_point,
 )  # fmt: skip
 from flexmbs.integrators.stepper import integrate, state_at
-from flexmbs.integrators.unseen_contacts import REJECTS, REPORTS, first_evaluation
+from flexmbs.integrators.unseen_contacts import DIVIDES, REJECTS, first_evaluation
 from flexmbs.results.drive_jumps import drive_jumps, restarts
 from flexmbs.system.compile import Compiled, frozen
 from flexmbs.system.records import LOADINGS, SETTLED, UNBOUNDED, Work, depends_on_reactions
@@ -192,7 +192,7 @@ class Run:
         counts = z(COUNTS, np.int64)
         counts[WATCHED], counts[EVALUATED] = int(bool(self.declared)), int(method.evaluated)
         if f.contacts and not method.sees_contacts:
-            counts[UNSEEN] = REPORTS if method.step else REJECTS
+            counts[UNSEEN] = DIVIDES if method.step else REJECTS
         return RunContext(
             np.full(CALLS, -1, np.int64), z(RECORDS, np.int64), clock, np.array(control, float), counts, start, state, at,
             exchange,

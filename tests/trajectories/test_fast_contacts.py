@@ -1,11 +1,12 @@
 """Contacts that close and open again within a fixed step, by Moreau and Jean's method and with force laws."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from draws import drawn
-from fast_pairs import MAKERS, pair
+from fast_pairs import MAKERS, TWO_BALLS, pair
 
 import flexmbs as fm
 
@@ -22,6 +23,43 @@ def test_no_step_passes_over_an_impact(kind: str, seed: int) -> None:
     assert len(run.run.impacts) >= 1
     assert np.abs(run.energy.balance).max() < 1e-9 * run.energy.scale
     assert not run.statistics["unseen_contacts"]
+
+
+FIXED = (fm.GeneralizedAlpha, fm.DormandPrince, fm.ESDIRK, fm.Rattle, fm.MoreauJean)
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize("seed", drawn(2, 30))
+def test_fixed_steps_are_divided_by_contacts_with_laws(kind: str, seed: int) -> None:
+    """Velocities after impacts of all depths; their error by the turn of the normal is of the order of depth over size."""
+    depth = 10.0 ** np.random.default_rng(seed).uniform(-3.0, -1.3)
+    drawn_pair, method = pair(kind, seed, depth), FIXED[(seed + list(MAKERS).index(kind)) % len(FIXED)]
+    run = fm.simulate(drawn_pair.model, t_end=drawn_pair.t_end, integrator=method(step=drawn_pair.step))
+    assert drawn_pair.error(run) < 2.0 * depth + 0.005
+    assert np.abs(run.energy.balance).max() < 2e-3 * run.energy.scale
+    assert not run.statistics["unseen_contacts"]
+    assert run.statistics["steps"] < drawn_pair.t_end / drawn_pair.step + 200
+    if kind in TWO_BALLS:
+        momentum = sum(run.joint(name).velocity[-1] for name in drawn_pair.exact)
+        np.testing.assert_allclose(momentum, [drawn_pair.speed, 0.0], atol=1e-8 * drawn_pair.speed)
+
+
+@pytest.mark.parametrize("method", FIXED)
+def test_a_thin_plate_is_not_passed(method: Any) -> None:
+    """A point at 50 m/s, 0.5 m a step, and a plate of 20 mm, which ends where the point has passed it."""
+    model = fm.Model("plate", gravity=(0, 0, 0))
+    shot = model.add(fm.PointMass("shot", mass=0.01))
+    model.add(fm.Prismatic("way", model.ground, shot, axis="x", q0=-1.3, v0=50.0))
+    law = fm.HuntCrossley(2e7, exponent=1.0, restitution=0.5, speed=50.0)
+    model.add(fm.UnilateralCoupling("plate", ["way.0"], lambda t, x: ((x[0] - 0.01) ** 2) ** 0.5 - 0.01, law=law))
+    run = fm.simulate(model, t_end=0.06, integrator=method(step=0.01))
+    assert run.joint("way").velocity[-1, 0] == pytest.approx(-25.0, rel=2e-3)
+
+
+def test_a_law_too_stiff_for_any_part_of_a_step_is_reported() -> None:
+    drawn_pair = pair("sphere-sphere", 3, 1e-8)
+    run = fm.simulate(drawn_pair.model, t_end=drawn_pair.t_end, integrator=fm.GeneralizedAlpha(step=drawn_pair.step))
+    assert run.verdict == "FAIL"
 
 
 @pytest.mark.parametrize(("radius", "speed", "step", "part"), [
