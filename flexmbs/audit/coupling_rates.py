@@ -13,7 +13,7 @@ from flexmbs.initial.assembly import displaced
 from flexmbs.model.contacts import UnilateralCoupling, UserContact
 from flexmbs.model.general_couplings import HolonomicCoupling
 from flexmbs.model.relations.relation import FunctionRows, Relation
-from flexmbs.results.histories import contact_history, states_of
+from flexmbs.results.histories import CONTACT_NUMBERS, contact_history, states_of
 from flexmbs.results.joints import path_coordinates
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import FAIL, Check
@@ -104,7 +104,7 @@ def _contacts(solution: SolutionData, at: Trajectory, h: float, numbers: list[in
     system, q = solution.compiled.system, at.q.copy()
     for k in range(len(q)):
         displaced(system, at.q[k].copy(), h * at.s[k], q[k])
-    out = np.zeros((len(q), len(solution.contacts), 11))
+    out = np.zeros((len(q), len(solution.contacts), CONTACT_NUMBERS))
     contact_history(system, make_work(system, at.beta[0]), states_of(at._replace(t=at.t + h, q=q), at.beta), out)
     return out[:, numbers]
 

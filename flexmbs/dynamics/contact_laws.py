@@ -5,15 +5,23 @@ A law gives N(g, γ_N), of which N_el is elastic, and T(γ_T, N) from the gap g,
     P_forces = N_el γ_N,   P_loss = (N_el − N) γ_N − T · γ_T,
     K = k_g n nᵀ,   D = k_r n nᵀ + k_∥ p pᵀ + k_⊥ c cᵀ,
 
-with the covectors n, p, c of the normal and of the directions along and across the slip. Theory: docs/theory.md, sections
-40 and 41. Hunt and Crossley (1975), J. Appl. Mech. 42, 440; Johnson, Contact Mechanics (1985), chapter 4, for Hertz' stiffness.
+with the covectors n, p, c of the normal and of the directions along and across the slip. Rolling and torsional friction are
+moments on the angular velocity ω_t in the plane of contact and ω_n about its normal,
+
+    M_t = −ρ_r N tanh(|ω_t|/ω_r) ω_t/|ω_t|,   M_n = −ρ_t N tanh(ω_n/ω_r).
+
+Theory: docs/theory.md, sections 40 and 41. Hunt and Crossley (1975), J. Appl. Mech. 42, 440; Johnson, Contact
+Mechanics (1985), chapter 4, for Hertz' stiffness, and chapter 8 for rolling.
 """
 
 import math
 
 from flexmbs._jit import part
 from flexmbs.dynamics.law_calls import call_law
+from flexmbs.model.forces.joint_friction import CHORD
 from flexmbs.system.records import POWER_FORCES, POWER_LOSS
+
+SLOW = 1e-4  # of ω_r: tanh is linear below
 
 
 @part
@@ -37,6 +45,48 @@ def law_force(contacts, contact, workspace, power, k):
     contact.force[k, 2] = b
     power[POWER_FORCES] += elastic * rate
     power[POWER_LOSS] += (elastic - normal) * rate - t * u - b * v
+    if contacts.turn_rate[k] > 0.0:
+        turn_moments(contacts, contact, power, k)
+
+
+@part
+def turn_friction(limit, rate, speed):
+    """(M/ω, slope) of the moment M = F tanh(ω/ω_r) at the angular speed ω ≥ 0; the slope as in `slip_friction` of the laws."""
+    if speed < SLOW * rate:
+        return limit / rate, limit / rate
+    th = math.tanh(speed / rate)
+    return limit * th / speed, max(limit * (1.0 - th * th) / rate, CHORD * limit * th / speed)
+
+
+@part
+def turn_moments(contacts, contact, power, k):
+    """Moments (N m) of rolling and torsional friction of contact k into ``contact``, their loss (W) into ``power``."""
+    rate, normal = contacts.turn_rate[k], contact.force[k, 0]
+    spin, a, b = contact.turning[k, 0], contact.turning[k, 1], contact.turning[k, 2]
+    about, _ = turn_friction(contacts.torsional[k] * normal, rate, abs(spin))
+    across, _ = turn_friction(contacts.rolling[k] * normal, rate, math.sqrt(a * a + b * b))
+    contact.moment[k, 0] = -about * spin
+    contact.moment[k, 1] = -across * a
+    contact.moment[k, 2] = -across * b
+    for c in range(3):
+        power[POWER_LOSS] -= contact.moment[k, c] * contact.turning[k, c]
+
+
+@part
+def turn_slopes(contacts, contact, slopes, k):
+    """The damping of rolling and torsional friction of contact k, Jᵀ diag J of the angular velocities, into its coupling."""
+    rate, normal, at = contacts.turn_rate[k], contact.force[k, 0], contacts.coupling[k]
+    spin, a, b = contact.turning[k, 0], contact.turning[k, 1], contact.turning[k, 2]
+    size = math.sqrt(a * a + b * b)
+    _, about = turn_friction(contacts.torsional[k] * normal, rate, abs(spin))
+    across, along = turn_friction(contacts.rolling[k] * normal, rate, size)
+    a, b = (a / size, b / size) if size > 0.0 else (1.0, 0.0)
+    for i in range(3):
+        n, t, u = contact.covectors[k, i], contact.covectors[k, 6 + i], contact.covectors[k, 12 + i]
+        p, c = a * t + b * u, a * u - b * t
+        for j in range(3):
+            nj, tj, uj = contact.covectors[k, j], contact.covectors[k, 6 + j], contact.covectors[k, 12 + j]
+            slopes[at, 9 + i, 3 + j] += about * n * nj + along * p * (a * tj + b * uj) + across * c * (a * uj - b * tj)
 
 
 @part
@@ -60,3 +110,5 @@ def law_slopes(contacts, contact, workspace, slopes, k):
             nj, tj, bj = contact.covectors[k, j], contact.covectors[k, 6 + j], contact.covectors[k, 12 + j]
             slopes[at, i, j] = kg * n * nj
             slopes[at, 6 + i, j] = kr * n * nj + along * p * (u * tj + v * bj) + across * c * (u * bj - v * tj)
+    if contacts.turn_rate[k] > 0.0:
+        turn_slopes(contacts, contact, slopes, k)

@@ -3,9 +3,10 @@
 Between two frames a contact is three covectors on their relative twist V_rel (axes of frame b): with the direction d (normal n,
 tangents t₁, t₂) and the position c of the contact point on b,
 
-    γ_d = d · (v + ω × c) = (d, c × d) · V_rel = W_d s,   ġ = γ_N,   wrench on b: Σ_d F_d (d, c × d),
+    γ_d = d · (v + ω × c) = (d, c × d) · V_rel = W_d s,   ġ = γ_N,   wrench on b: Σ_d (F_d d, F_d c × d + M_d d),
 
-and its reaction on a, for a force (N, T₁, T₂). A bound of a joint coordinate β is g = ±(β − bound) with γ = ±η.
+and its reaction on a, for a force (N, T₁, T₂) and the moments M_d of rolling and torsional friction. A bound of a joint
+coordinate β is g = ±(β − bound) with γ = ±η.
 
 User functions give g(X, t) of the relative pose X, or g(x, t) of joint coordinates x, and the row (a | a₀) of γ_N = a · V_rel +
 a₀ or a · ẋ + a₀; a₀ = ∂g/∂t is the part w of γ = W s + w that does not depend on s.
@@ -69,6 +70,7 @@ def between_frames(system, work, k, q, s):
         store3_at(contact.covectors, k, 6 * c, d)
         store3_at(contact.covectors, k, 6 * c + 3, cross(point, d))
         contact.velocity[k, c] = six_apply(contact.covectors, k, 6 * c, v, w)
+        contact.turning[k, c] = dot(d, w)
 
 
 @part
@@ -180,9 +182,9 @@ def contact_kinematics(system, work, t, q, s):
 
 @called
 def contact_force(system, work, k, q):
-    """Add the force (N, T₁, T₂) of contact k in work.contact to the applied forces: Σ_d F_d (d, c × d) on b.
+    """Add the force (N, T₁, T₂) and the moments of contact k in work.contact to the applied forces.
 
-    Its covectors are up to date.
+    Σ_d (F_d d, F_d c × d + M_d d) on b. Its covectors are up to date.
     """
     contacts, contact, terms = system.contacts, work.contact, system.contacts.terms
     for j in range(contacts.first[k], contacts.end[k]):
@@ -204,6 +206,7 @@ def contact_force(system, work, k, q):
         y = contact.force[k, c]
         f = add(f, scale(y, load3_at(contact.covectors, k, 6 * c)))
         n = add(n, scale(y, load3_at(contact.covectors, k, 6 * c + 3)))
+        n = add(n, scale(contact.moment[k, c], load3_at(contact.covectors, k, 6 * c)))
     apply_pair(work, contact.pair, k, q, f, n)
 
 

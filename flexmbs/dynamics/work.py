@@ -43,7 +43,7 @@ BODY = {
 POSES = {"Ra": 9, "xa": 3, "Rb": 9, "xb": 3, "R": 9, "x": 3}
 CUT = {"eta": 6, "etad": 6, "directions": 36, "inverse": 36, "covectors": 36, "keeps": KEPT, "twist": 6, "twist_rate": 6}
 ROTOR = {"load": 4}
-CONTACT = {"gap": 0, "velocity": 3, "moving": 3, "force": 3, "beside": 0, "covectors": 18, "slope": 2}
+CONTACT = {"gap": 0, "velocity": 3, "moving": 3, "force": 3, "turning": 3, "moment": 3, "beside": 0, "covectors": 18, "slope": 2}
 
 
 def make_path(system: System, beta: np.ndarray | None = None) -> Path:

@@ -83,6 +83,11 @@ class ContactLaw(Declaration, section="contact laws"):
         """Slip (m/s) below which a friction that is smooth at rest creeps, at 99 % of its limit; 0 for other laws."""
         return 0.0
 
+    @property
+    def turn_rate(self) -> float:
+        """Angular velocity (rad/s) at which tanh(1) = 76 % of rolling and torsional friction is reached."""
+        return 1e-2
+
     def contact(self) -> tuple[LawKernel, tuple[float, ...]]:
         """The law between two frames, with its parameters.
 
@@ -139,6 +144,8 @@ class HuntCrossley(ContactLaw, kind="hunt-crossley"):
         Damping d.
     slip_velocity : float [m/s]
         Slip v_r at which tanh(1) = 76 % of the friction is reached.
+    turn_velocity : float [rad/s]
+        Angular velocity ω_r at which 76 % of the rolling and torsional friction of the contact is reached.
 
     Examples
     --------
@@ -159,6 +166,7 @@ class HuntCrossley(ContactLaw, kind="hunt-crossley"):
     speed: OptionalPositive = None
     damping: Annotated[Any, BeforeValidator(_optional_damping)] = None
     slip_velocity: Positive = 1e-3
+    turn_velocity: Positive = 1e-2
 
     @model_validator(mode="after")
     def _losses(self) -> "HuntCrossley":
@@ -171,6 +179,10 @@ class HuntCrossley(ContactLaw, kind="hunt-crossley"):
     @property
     def creep_rate(self) -> float:
         return REACHED * self.slip_velocity
+
+    @property
+    def turn_rate(self) -> float:
+        return self.turn_velocity
 
     @property
     def dissipation(self) -> float:

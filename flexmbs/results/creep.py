@@ -17,6 +17,7 @@ import numpy as np
 
 from flexmbs.model.contacts import FrameContact
 from flexmbs.model.forces.force import JointForce
+from flexmbs.model.forces.joint_friction import REACHED
 from flexmbs.results.joint_friction import coordinate_position
 from flexmbs.system.check import PASS, WARN, Check
 from flexmbs.system.sizes import extent
@@ -29,6 +30,7 @@ OF_MOTION = 1e-3  # creep over all motion that changes no result by more than 0.
 LEAST = 1e-4  # rad, or of the model's size and at most 1 m: creep that nobody sees
 JOINTS = "use DryFriction, which sticks, or a smaller regularization"
 CONTACTS = "use a contact without law, which sticks, or a smaller slip_velocity"
+TURNS = "use a smaller turn_velocity of the law"
 
 
 class Creep(NamedTuple):
@@ -54,6 +56,9 @@ def creeps(solution: SolutionData) -> list[Creep]:
     for name, contact in solution.model.contacts.items():
         if isinstance(contact, FrameContact) and contact.friction and creep_rate_of(contact) > 0.0:
             found.append(_of_contact(solution, name, contact, length))
+        if isinstance(contact, FrameContact) and contact.law is not None:
+            turns = {"rolling": contact.rolling_friction, "torsional": contact.torsional_friction}
+            found += [_of_turning(solution, name, contact, kind) for kind, arm in turns.items() if arm]
     return found
 
 
@@ -95,6 +100,17 @@ def _of_contact(solution: SolutionData, name: str, contact: FrameContact, length
     relative = b.velocity - a.velocity - np.cross(a.angular_velocity, b.position - a.position)
     travel = float(np.trapezoid(np.maximum(np.linalg.norm(relative, axis=1), slip), view.t))
     return Creep(f"contacts.{name}", distance, travel, max(OF_MOTION * (travel - distance), length), "m", time, CONTACTS)
+
+
+def _of_turning(solution: SolutionData, name: str, contact: FrameContact, kind: str) -> Creep:
+    """Rolling or torsional friction of a contact with a law."""
+    view = solution.contact(name)
+    rate = np.abs(view.turning[:, 0]) if kind == "torsional" else np.linalg.norm(view.turning[:, 1:], axis=1)
+    slow = rate < REACHED * contact.law.turn_rate
+    distance, time = _crept(view.t, rate, _both(slow & (view.normal > 0.0)))
+    travel = float(np.trapezoid(rate, view.t))
+    allowed = max(OF_MOTION * (travel - distance), LEAST)
+    return Creep(f"{kind} friction of contacts.{name}", distance, travel, allowed, "rad", time, TURNS)
 
 
 def _both(at: np.ndarray) -> np.ndarray:

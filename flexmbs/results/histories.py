@@ -123,10 +123,14 @@ def set_path(work, states, i):
         work.path.beta[a] = states.beta[i, a]
 
 
+CONTACT_NUMBERS = 17  # of each contact in `contact_history`
+
+
 @packed()
 def contact_history(system, work, states, out):
     """out[i, k] = gap, velocities along normal and tangents, force in world axes on the second body and along normal and tangents
-    of contact k, and whether it is outside its bounds, at output i, (nt, n, 11)."""
+    of contact k, whether it is outside its bounds, angular velocities and moments about normal and tangents, at output i,
+    (nt, n, 17)."""
     for i in range(states.q.shape[0]):
         set_path(work, states, i)
         q, s = states.q[i], states.s[i]
@@ -140,6 +144,8 @@ def contact_history(system, work, states, out):
             for c in range(3):
                 out[i, k, 1 + c] = work.contact.velocity[k, c]
                 out[i, k, 7 + c] = work.contact.force[k, c]
+                out[i, k, 11 + c] = work.contact.turning[k, c]
+                out[i, k, 14 + c] = work.contact.moment[k, c]
             m = system.contacts.b[k]
             if m >= 0:
                 Rm, xm = frame_pose(work.frames, m, q)

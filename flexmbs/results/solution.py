@@ -19,7 +19,15 @@ from flexmbs.results.applied import applied_wrenches
 from flexmbs.results.between_outputs import Jumps, histories_at, trajectory_at, wrenches_at
 from flexmbs.results.bodies import deformation, stress_view
 from flexmbs.results.deformation import Deformation
-from flexmbs.results.histories import Motions, contact_history, energy_history, frame_history, rotor_history, states_of
+from flexmbs.results.histories import (
+    CONTACT_NUMBERS,
+    Motions,
+    contact_history,
+    energy_history,
+    frame_history,
+    rotor_history,
+    states_of,
+)
 from flexmbs.results.joints import (
     JointHistories,
     declared_coordinates,
@@ -293,7 +301,8 @@ class SolutionData:
         now = self._contacts[:, number]
         impacts = tuple(impact for impact in self.run.impacts if impact.contact == name)
         gaps = now[:, 0], now[:, 1], now[:, 2:4]
-        return ContactView(name, self.t, *gaps, normal=now[:, 7], friction=now[:, 8:], force=now[:, 4:7], impacts=impacts)
+        forces = {"normal": now[:, 7], "friction": now[:, 8:10], "force": now[:, 4:7]}
+        return ContactView(name, self.t, *gaps, **forces, turning=now[:, 11:14], moment=now[:, 14:17], impacts=impacts)
 
     @cached_property
     def overlaps(self) -> dict[str, FloatArray]:
@@ -360,8 +369,8 @@ class SolutionData:
 
     @cached_property
     def _contacts(self) -> FloatArray:
-        """Arrays (nt, n, 11) of `contact_history`."""
-        out = np.zeros((len(self.t), len(self.contacts), 11))
+        """Arrays (nt, n, CONTACT_NUMBERS) of `contact_history`."""
+        out = np.zeros((len(self.t), len(self.contacts), CONTACT_NUMBERS))
         now = self.trajectory
         beta = path_coordinates(self.compiled, now)
         contact_history(self.compiled.system, make_work(self.compiled.system, beta[0]), states_of(now, beta), out)

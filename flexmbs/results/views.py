@@ -146,7 +146,8 @@ class CouplingView:
 class ContactView:
     """A contact: gap (nt,) [m or rad], its rate (nt,), slip (nt, 2) along the tangents [m/s], normal (nt,) and friction (nt, 2)
     forces [N or N m], of a rigid contact impulses of the last step over its length, force (nt, 3) on the second body in world
-    axes, the impacts of the run.
+    axes, angular velocities turning (nt, 3) [rad/s] and moment (nt, 3) [N m] of torsional and rolling friction on the second
+    body about the normal and the tangents, the impacts of the run.
     """
 
     name: str
@@ -157,6 +158,8 @@ class ContactView:
     normal: FloatArray
     friction: FloatArray
     force: FloatArray
+    turning: FloatArray
+    moment: FloatArray
     impacts: tuple[Impact, ...]
 
 

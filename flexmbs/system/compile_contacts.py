@@ -23,7 +23,7 @@ from flexmbs.system.records import OF_COORDINATES, OF_FRICTION, OF_POSE, Contact
 from flexmbs.system.start_poses import StartPoses
 
 NUMBERS = Contacts._fields[:19]  # integers, −1 where a contact has none
-VALUES = Contacts._fields[19:24]
+VALUES = Contacts._fields[19:27]
 
 Row = dict[str, float]
 
@@ -139,7 +139,11 @@ def _row(contact: UnilateralContact) -> Row:
 
 def _between_frames(contact: FrameContact, frame: Callable[[FrameRef], int]) -> Row:
     ends = {"a": frame(contact.parent), "b": frame(contact.child)}
-    return _row(contact) | ends | {"et": contact.tangential_restitution, "mu": contact.friction}
+    made = _row(contact) | ends | {"et": contact.tangential_restitution, "mu": contact.friction}
+    if contact.law is None:
+        return made
+    turning = {"rolling": contact.rolling_friction, "torsional": contact.torsional_friction}
+    return made | turning | {"turn_rate": contact.law.turn_rate}
 
 
 def _bounds(contact: CoordinateContact, place: JointPlace, cuts: Cuts) -> list[Row]:

@@ -357,6 +357,9 @@ class Contacts(NamedTuple):
     e: np.ndarray  # coefficients of restitution, normal and tangential, and of friction
     et: np.ndarray
     mu: np.ndarray
+    rolling: np.ndarray  # arms (m) of rolling and torsional friction, rate (rad/s) below which they are smooth, of force laws
+    torsional: np.ndarray
+    turn_rate: np.ndarray
     sign: np.ndarray  # of a bounded coordinate
     bound: np.ndarray
     geometry: np.ndarray  # (n, width) parameters; of dry friction F_c, F_s, v_s
@@ -504,6 +507,8 @@ class ContactState(NamedTuple):
     velocity: np.ndarray  # (n, 3) along normal and tangents
     moving: np.ndarray  # (n, 3) the part of it at rest, w = ∂g/∂t
     force: np.ndarray  # (n, 3) along them
+    turning: np.ndarray  # (n, 3) angular velocities about them
+    moment: np.ndarray  # (n, 3) of rolling and torsional friction about them
     beside: np.ndarray  # (n,) 1 beside an edge
     pair: Pairs
     covectors: np.ndarray  # (n, 18) of normal and tangents on the relative twist, axes of frame b

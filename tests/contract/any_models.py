@@ -363,7 +363,9 @@ def _contact(model: fm.Model, name: str, rng: Random, *, rigid: bool) -> tuple[f
     gap = rng.uniform(0.002, 0.05) if rigid else rng.uniform(-0.2, 0.1)
     loss = [{"damping": 0.3}, {"restitution": 0.6, "speed": 1.0}, {}][int(rng.integers(3))]
     common: dict[str, Any] = {
-        "law": None if rigid else fm.HuntCrossley(60.0, exponent=rng.choice([1.0, 1.5]), slip_velocity=0.3, **loss)
+        "law": None
+        if rigid
+        else fm.HuntCrossley(60.0, exponent=rng.choice([1.0, 1.5]), slip_velocity=0.3, turn_velocity=0.5, **loss)
     }
     if not rigid:
         common["preloaded"] = True  # some begin closed, far from equilibrium
@@ -389,6 +391,8 @@ def _contact(model: fm.Model, name: str, rng: Random, *, rigid: bool) -> tuple[f
     pose, body, frame, n, axis = Poses(model), parent.split("/")[0], f"at {name}", _unit(rng), some_axis(rng)
     x, at = pose(child)[1], f"{body}/at {name}"
     common["friction"] = float(rng.choice([0.0, 0.3]))
+    if not rigid and common["friction"] and kind not in ("rope", "user"):
+        common |= {"rolling_friction": 0.05, "torsional_friction": 0.04}
     if kind == "sphere-sphere":
         model = with_frame(model, body, frame, (_turned_to(axis, n), x - (0.5 + gap) * n), pose, rng)
         return model, fm.SphereSphere(name, at, child, radius_parent=0.2, radius_child=0.3, **common)

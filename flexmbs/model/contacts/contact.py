@@ -125,12 +125,25 @@ class FrameContact(UnilateralContact):
         Coefficient e_T along the contact plane, for Newton's law only.
     friction : float
         Coulomb's coefficient μ ≥ 0.
+    rolling_friction : float [m]
+        Arm ρ_r ≥ 0 of rolling friction, the moment ρ_r N against the angular velocity in the plane of contact; with a law.
+    torsional_friction : float [m]
+        Arm ρ_t ≥ 0 of torsional friction, the moment ρ_t N against the angular velocity about the normal; with a law.
     """
 
     parent: FrameLike = dataclasses.field(kw_only=False)
     child: FrameLike = dataclasses.field(kw_only=False)
     tangential_restitution: Coefficient = 0.0
     friction: Nonnegative = 0.0
+    rolling_friction: Nonnegative = 0.0
+    torsional_friction: Nonnegative = 0.0
+
+    @model_validator(mode="after")
+    def _turns_with_a_law(self) -> "FrameContact":
+        for key in ("rolling_friction", "torsional_friction"):
+            if getattr(self, key) and self.law is None:
+                raise NestedError([Problem((key,), "applies to contacts with a force law; give a law, or set it to 0")])
+        return self
 
     @model_validator(mode="after")
     def _newton_along(self) -> "FrameContact":

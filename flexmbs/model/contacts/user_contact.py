@@ -58,6 +58,9 @@ class UserContact(FrameContact, kind="user"):
             raise NestedError(
                 [Problem(("slip",), "is missing: friction needs the rows of the velocities of slip; give a function")]
             )
+        for key in ("rolling_friction", "torsional_friction"):
+            if getattr(self, key):
+                raise NestedError([Problem((key,), "has no arm here: the gap need not be a distance; omit it")])
         return self
 
     @property
