@@ -5,9 +5,9 @@ from typing import ClassVar
 
 from pydantic import model_validator
 
-from flexmbs.declaration import NestedError, Problem
 from flexmbs.model.contacts.contact import Contact
 from flexmbs.model.fields import Index, OptionalPositive, Positive
+from flexmbs.model.forces.joint_friction import check_static
 from flexmbs.model.frames import JointLike
 from flexmbs.model.item import CoordinateUse
 
@@ -64,8 +64,5 @@ class DryFriction(Contact, kind="dry-friction"):
 
     @model_validator(mode="after")
     def _curve(self) -> "DryFriction":
-        if self.static is not None and self.static < self.coulomb:
-            raise NestedError([Problem(("static",), f"must be >= coulomb = {self.coulomb:g}, not {self.static:g}")])
-        if self.stribeck_velocity is not None and self.static is None:
-            raise NestedError([Problem(("static",), "is missing; stribeck_velocity is the rate over which it decays")])
+        check_static("coulomb", self.coulomb, self.static, self.stribeck_velocity, jumps=True)
         return self

@@ -43,6 +43,18 @@ def friction_slopes(p, u, x, out):
     out[1] = max(tangent, CHORD * size * th / v) + p[VISCOUS]
 
 
+def check_static(key: str, sliding: float, static: float | None, stribeck_velocity: float | None, *, jumps: bool = False) -> None:
+    """Raise for a static friction below that of sliding, whose name is ``key``, and for one of static and stribeck_velocity
+    alone; a static friction that ``jumps`` to that of sliding needs no rate."""
+    if static is not None and static < sliding:
+        raise NestedError([Problem(("static",), f"must be >= {key} = {sliding:g}, not {static:g}")])
+    if static is None and stribeck_velocity is not None and jumps:
+        raise NestedError([Problem(("static",), "is missing; stribeck_velocity is the rate over which it decays")])
+    if (static is None) != (stribeck_velocity is None) and not jumps:
+        missing = "static" if static is None else "stribeck_velocity"
+        raise NestedError([Problem((missing,), "is missing; static and stribeck_velocity must be given together")])
+
+
 class JointFriction(JointForce, kind="joint-friction"):
     """Friction in one rotation or translation of a joint, a smooth odd function of its rate η:
 
@@ -86,11 +98,7 @@ class JointFriction(JointForce, kind="joint-friction"):
 
     @model_validator(mode="after")
     def _curve(self) -> "JointFriction":
-        if self.static is not None and self.static < self.coulomb:
-            raise NestedError([Problem(("static",), f"must be >= coulomb = {self.coulomb:g}, not {self.static:g}")])
-        if (self.static is None) != (self.stribeck_velocity is None):
-            missing = "static" if self.static is None else "stribeck_velocity"
-            raise NestedError([Problem((missing,), "is missing; static and stribeck_velocity must be given together")])
+        check_static("coulomb", self.coulomb, self.static, self.stribeck_velocity)
         if self.reverse is not None and self.static is not None:
             raise NestedError([Problem(("reverse",), "goes with Coulomb and viscous friction alone; omit static")])
         return self

@@ -11,11 +11,10 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, model_validator
 
-from flexmbs.declaration import NestedError, Problem
 from flexmbs.law_kernel import LawPart, Row, nonlinear_law
 from flexmbs.model.fields import Nonnegative, OptionalPositive, Positive, nonnegative
 from flexmbs.model.forces.force import JointForce
-from flexmbs.model.forces.joint_friction import CHORD, REACHED
+from flexmbs.model.forces.joint_friction import CHORD, REACHED, check_static
 from flexmbs.model.joints import Joint
 from flexmbs.model.motions import Motion
 
@@ -134,11 +133,7 @@ class LoadedFriction(JointForce):
 
     @model_validator(mode="after")
     def _curve(self) -> "LoadedFriction":
-        if self.static is not None and self.static < self.friction:
-            raise NestedError([Problem(("static",), f"must be >= friction = {self.friction:g}, not {self.static:g}")])
-        if (self.static is None) != (self.stribeck_velocity is None):
-            missing = "static" if self.static is None else "stribeck_velocity"
-            raise NestedError([Problem((missing,), "is missing; static and stribeck_velocity must be given together")])
+        check_static("friction", self.friction, self.static, self.stribeck_velocity)
         return self
 
     @property

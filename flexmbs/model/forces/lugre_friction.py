@@ -4,11 +4,10 @@ import math
 
 from pydantic import model_validator
 
-from flexmbs.declaration import NestedError, Problem
 from flexmbs.law_kernel import LawPart, Row, nonlinear_law
 from flexmbs.model.fields import Nonnegative, OptionalPositive, Positive
 from flexmbs.model.forces.force import JointForce
-from flexmbs.model.forces.joint_friction import CHORD
+from flexmbs.model.forces.joint_friction import CHORD, check_static
 
 STIFFNESS, DAMPING, VISCOUS, COULOMB, STATIC, STRIBECK = range(6)  # indices in p: σ₀, σ₁, σ₂, F_c, F_s, v_s
 
@@ -96,11 +95,7 @@ class LuGreFriction(JointForce, kind="lugre-friction"):
 
     @model_validator(mode="after")
     def _curve(self) -> "LuGreFriction":
-        if self.static is not None and self.static < self.coulomb:
-            raise NestedError([Problem(("static",), f"must be >= coulomb = {self.coulomb:g}, not {self.static:g}")])
-        if (self.static is None) != (self.stribeck_velocity is None):
-            missing = "static" if self.static is None else "stribeck_velocity"
-            raise NestedError([Problem((missing,), "is missing; static and stribeck_velocity must be given together")])
+        check_static("coulomb", self.coulomb, self.static, self.stribeck_velocity)
         return self
 
     def row(self) -> Row:
