@@ -116,7 +116,10 @@ def tangents(state: State) -> Tangents:
     linear = linear_laws(state, own.work, lambda system, work: _rows(state, here, system, work))
     evaluated = _Evaluated(state, linear.system, linear.work)
     by_others, _ = _differences(evaluated, ns + np.arange(ns + nz), size[ns:-1])
-    by_q, rough = _refined(evaluated, size[:ns], by_others[:ns] * size[ns : 2 * ns, None])
+    by_q, rough = _refined(evaluated, np.arange(ns), size[:ns], by_others[:ns] * size[ns : 2 * ns, None])
+    if (state.compiled.system.contacts.law_kernel >= 0).any():
+        # friction of contacts is smooth over a slip that these steps may exceed
+        by_others[:ns], _ = _refined(evaluated, ns + np.arange(ns), size[ns : 2 * ns], by_q * size[:ns, None])
     by_time, _ = _differences(own, np.array([2 * ns + nz]), size[-1:])
     parts = by_q, by_others[:ns], by_others[ns:], by_time
     q, s, z, t = (_split(state.compiled, part) for part in parts)
@@ -144,13 +147,13 @@ def _differences(of: _Evaluated, which: np.ndarray, size: np.ndarray) -> tuple[n
     return slope / size[:, None], (apart - 3.0 * rows[0]) / size[:, None]
 
 
-def _refined(of: _Evaluated, size: np.ndarray, by_speeds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Derivatives along the displacements, with smaller steps where these differ by more than round-off, and where there are
-    none: what does not settle, or differs to both sides. ``by_speeds``: changes by steps of the velocities."""
-    size, which = size.copy(), np.arange(len(size))
+def _refined(of: _Evaluated, which: np.ndarray, size: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Derivatives along directions ``which``, with smaller steps where these differ by more than round-off, and where there are
+    none: what does not settle, or differs to both sides. ``others``: changes by steps along other directions."""
+    size = size.copy()
     found, apart = _differences(of, which, size)
     finer, closer = _differences(of, which, size * FINER)
-    groups = _groups(of, np.vstack([found * size[:, None], by_speeds]))
+    groups = _groups(of, np.vstack([found * size[:, None], others]))
 
     def exceeds(change: np.ndarray, part: float, seen: float) -> np.ndarray:
         rows = [np.zeros(len(size), bool)]
@@ -165,7 +168,7 @@ def _refined(of: _Evaluated, size: np.ndarray, by_speeds: np.ndarray) -> tuple[n
             break
         size[bent] *= FINER
         found[bent], apart[bent] = finer[bent], closer[bent]
-        finer[bent], closer[bent] = _differences(of, np.flatnonzero(bent), size[bent] * FINER)
+        finer[bent], closer[bent] = _differences(of, which[bent], size[bent] * FINER)
     stays = np.where(np.abs(closer) > 0.5 * np.abs(apart), closer, 0.0)
     return found, np.logical_or(exceeds(found - finer, CORNER, SEEN), exceeds(stays, CORNER, CORNER))
 

@@ -71,6 +71,19 @@ def test_creep_of_rolling_on_a_slope_is_stated() -> None:
     assert f"rolling friction of contacts.floor moved {run.joint('way').position[-1, 3]:.2e} rad" in sticking.found
 
 
+def test_slopes_of_friction_at_rest() -> None:
+    """μ N/v_r of the slip and ρ N/ω_r of both moments in `linearize`, also where they are narrow."""
+    friction, rolling, torsional, slip, turn = 0.5, 2e-3, 3e-3, 1e-4, 2e-3
+    given = {"friction": friction, "rolling_friction": rolling, "torsional_friction": torsional}
+    A = fm.linearize(ball({"slip_velocity": slip, "turn_velocity": turn}, **given)).A[4:, 4:]
+    weight, arm = MASS * G, RADIUS
+    slides, turns = friction * weight / slip, np.array([torsional, rolling]) * weight / turn
+    assert A[0, 0] == pytest.approx(-slides / MASS, rel=1e-5)
+    assert A[2, 2] == pytest.approx(-turns[0] / INERTIA, rel=1e-5)
+    assert A[3, 3] == pytest.approx(-(turns[1] + slides * arm**2) / INERTIA, rel=1e-5)
+    assert A[0, 3] == pytest.approx(slides * arm / MASS, rel=1e-5)
+
+
 def test_rigid_contacts_have_no_rolling_friction() -> None:
     with pytest.raises(fm.InputError, match="rolling_friction: applies to contacts with a force law"):
         fm.SpherePlane("floor", "ground", "ball", rolling_friction=1e-3)
