@@ -31,7 +31,7 @@ from flexmbs.time_stepping.run import Run
 def audited(solution: SolutionData, run: Run) -> tuple[Check, ...]:
     """The checks of a solution with at least one output."""
     found = [*step_error(solution, run), *work_within_steps(solution, run), *forcing(solution)]
-    found += [*contact_duration(solution), *impact_order(solution), *several_at_once(run), *event_steps(solution, run)]
+    found += [*contact_duration(solution, run), *impact_order(solution), *several_at_once(run), *event_steps(solution, run)]
     found += [
         Check(f"Data of {name}", WARN, f"fail a check: {data.failed[0]}", "correct the body")
         for name in flexible_bodies(solution)

@@ -23,9 +23,9 @@ CLOSE = 1.5  # steps between impacts
 NEAR = 2.0  # intervals between outputs within which a contact counts as closed
 
 
-def contact_duration(solution: SolutionData) -> list[Check]:
+def contact_duration(solution: SolutionData, run: Run) -> list[Check]:
     """The elastic impact resolved by the fewest fixed steps, or parts of them."""
-    longest = dict(zip(solution.compiled.contacts, solution.statistics.get("steps_in_impacts", ())))
+    longest = dict(zip(solution.compiled.contacts, run.context.contact.struck.tolist()))
     found = [
         (duration / longest[name], duration, name)
         for name, contact in solution.model.contacts.items()

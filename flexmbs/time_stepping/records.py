@@ -126,4 +126,4 @@ def statistics(context: RunContext, prepare: float, integrate: float) -> dict[st
     names = ("steps", "rejected", "iterations", "factorizations", "evaluations", "dependent_rows")
     counts = {name: int(context.counts[k]) for k, name in enumerate(names)}
     counts["unseen_contacts"] = int((context.contact.unseen >= 0.0).sum())
-    return {**counts, "steps_in_impacts": context.contact.struck.tolist(), "prepare_seconds": prepare, "solve_seconds": integrate}
+    return {**counts, "prepare_seconds": prepare, "solve_seconds": integrate}
