@@ -38,15 +38,15 @@ def fast_balls(axes: list[Axes]) -> dict[str, object]:
     for i in range(2):
         axes[0].plot(1e3 * run.t, run.joint(f"rail{i}").position[:, 0], color=PALETTE[i], linewidth=2.0)
         axes[0].plot(1e3 * run.t, exact[i], "k--", linewidth=0.8)
-    axes[0].set_title("Balls at 20 m/s, steps of 1 ms (2 radii): position (m) over time (ms); dashed: exact")
+    axes[0].set_title("Balls at 20 m/s, steps of 1 ms: place (m, ms)")
     rng, found = np.random.default_rng(1), []
-    for speed in np.repeat([20.0, 40.0, 60.0, 100.0, 150.0, 250.0, 400.0], 8):
-        model = balls(float(speed), float(speed) * rng.uniform(0.05, 0.2))
+    for speed in sorted(8 * [20.0, 40.0, 60.0, 100.0, 150.0, 250.0, 400.0]):
+        model = balls(speed, speed * rng.uniform(0.05, 0.2))
         other = fm.simulate(model, t_end=0.3, integrator=fm.MoreauJean(step=1e-3), output_step=0.05)
         left = [float(other.joint(f"rail{i}").velocity[-1, 0]) / speed - i for i in range(2)]
         found.append((1e-3 * speed / RADIUS, max(map(abs, left)), str(other.verdict)))
-    axes[1].loglog([x for x, *_ in found], [max(error, 1e-17) for _, error, _ in found], "o", markersize=4)
-    axes[1].set_title("56 meetings: error of velocities over radii a step")
+    axes[1].semilogy([x for x, *_ in found], [max(error, 1e-17) for _, error, _ in found], "o", markersize=4)
+    axes[1].set_title("56 meetings: errors over radii a step")
     axes[1].set_ylim(1e-18, 1.0)
     decades(axes[1].yaxis)
     return {
@@ -85,15 +85,15 @@ def touching_balls(axes: list[Axes]) -> dict[str, object]:
         axes[0].plot(range(1, 6), after, "o-", color=PALETTE[k], linewidth=1.0, markersize=7 - k, label=name)
         told = [check.found for check in run.audit if check.title == "Impacts at once"]
         facts[name] = {"velocities": after, "verdict": str(run.verdict), "audit": told, "energy": float(run.energy.total[-1])}
-    axes[0].set_title("Five balls that touch: velocity (m/s) after the impact over the ball")
+    axes[0].set_title("Velocity (m/s) of five balls after the impact")
     axes[0].legend()
     close = fm.simulate(cradle(steel), t_end=0.0604, integrator=laws["Hertz"][1], output_step=1e-6)
     late = close.t > 0.0599
     for i in range(5):
         energy = 0.5 * MASS * close.joint(f"rail{i}").velocity[late, 0] ** 2
         axes[1].plot(1e6 * (close.t[late] - 0.06), 1e3 * energy, color=PALETTE[i], label=f"ball {i + 1}")
-    axes[1].plot(1e6 * (close.t[late] - 0.06), 1e3 * close.energy.total[late], "k--", linewidth=0.8, label="total")
-    axes[1].set_title("By Hertz' contacts: energies (mJ) over time (µs)")
+    axes[1].plot(1e6 * (close.t[late] - 0.06), 1e3 * close.energy.total[late], "k--", linewidth=0.8, label="all balls")
+    axes[1].set_title("Hertz' contacts: energies (mJ, µs)")
     axes[1].legend()
     return facts
 
@@ -121,8 +121,8 @@ def jammed_rod(axes: list[Axes]) -> dict[str, object]:
             "t": hit.t, "impulse": list(hit.impulse[:2]), "lost": hit.lost, "impacts": len(run.run.impacts),
             "energy": float(run.energy.total[-1]), "verdict": str(run.verdict),
         }  # fmt: skip
-    axes[0].set_title("Rod that jams: velocity of its lower end (m/s) over time (s)")
-    axes[1].set_title("Energies (J) over time (s)")
+    axes[0].set_title("Rod that jams: velocity of its end (m/s)")
+    axes[1].set_title("Energies of the rod (J)")
     for ax in axes:
         ax.legend()
     return facts
