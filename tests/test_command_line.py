@@ -277,7 +277,7 @@ def test_interrupt(number: signal.Signals, model: Path) -> None:
         time.sleep(0.05)
     process.send_signal(number)
     _, told = process.communicate(timeout=180)  # the kernels may have to be compiled first
-    assert process.returncode == 130, told
+    assert process.returncode == 128 + number, told
     assert "interrupted" in told
     assert "Traceback" not in told
 
@@ -302,7 +302,7 @@ finally:
 
 def test_objects_that_an_interrupt_left_half_made_say_nothing() -> None:
     done = subprocess.run([sys.executable, "-c", HALF_MADE], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+    assert (done.returncode, done.stdout, done.stderr) == (143, "", "interrupted\n")
 
 
 @pytest.mark.parametrize("place", range(1, 9))
@@ -322,7 +322,7 @@ def test_no_interrupt_is_lost_at_the_border_of_a_user_function(
 
     monkeypatch.setattr("flexmbs.system.callbacks.time", types.SimpleNamespace(perf_counter=clock))
     monkeypatch.setattr(sys, "unraisablehook", dropped.append)
-    assert call("run", model, "--allow-code") == 130
+    assert call("run", model, "--allow-code") == 143
     assert next(readings) > place
     assert dropped == []
     assert "interrupted" in capsys.readouterr().err
@@ -339,7 +339,7 @@ def test_an_interrupt_in_a_destructor_ends_the_run(model: Path) -> None:
     options = ["--t-end", "1e4", "--step", "1e-3", "--output-step", "10", "--allow-code"]
     arguments = [sys.executable, "-m", "flexmbs", "run", str(model), *options]
     ended = subprocess.run(arguments, capture_output=True, text=True, timeout=120, check=False)
-    assert ended.returncode == 130, ended.stderr
+    assert ended.returncode == 143, ended.stderr
     assert ended.stderr.splitlines()[-1] == "interrupted"
     assert "Traceback" not in ended.stderr  # which Python prints of exceptions it drops
 
@@ -357,3 +357,59 @@ def test_a_wrong_result_ends_with_exit_code_3(tmp_path: Path, capsys: pytest.Cap
     solution = Solution.load(tmp_path / "ball.h5")
     assert solution.verdict == "FAIL"
     assert [check.status for check in solution.audit if check.title == "Energy balance"] == ["FAIL"]
+
+
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals and streams")
+
+
+@POSIX
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_during_imports_is_one_line(number: signal.Signals, model: Path) -> None:
+    """The program sends itself the signal at the first import of the commands; Python printed a traceback."""
+    code = (
+        "import os, signal, sys\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "class Finder:\n    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == 'flexmbs.command_line': os.kill(os.getpid(), {int(number)})\n"
+        "sys.meta_path.insert(0, Finder())\nfrom flexmbs.__main__ import main\nmain(['check', sys.argv[1]])"
+    )
+    done = subprocess.run([sys.executable, "-c", code, model], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", "interrupted\n")
+
+
+@POSIX
+def test_an_ignored_signal_stays_ignored(model: Path) -> None:
+    """As after nohup and in jobs of shells."""
+    (model.parent / "law_of_nohup.py").write_text(
+        "import os, signal\ndef push(t):\n    os.kill(os.getpid(), signal.SIGINT)\n    return 0.0\n"
+    )
+    law = '{ kind = "function", function = "law_of_nohup:push" }'
+    model.write_text(MODEL + f'[forces.push]\nkind = "joint-torque"\njoint = "hinge"\nlaw = {law}\n' + RUN)
+    code = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); from flexmbs.__main__ import main; main(sys.argv[1:])"
+    )
+    done = subprocess.run([sys.executable, "-c", code, "run", model, "--allow-code"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] in ("PASS", "WARN")
+
+
+@POSIX
+@pytest.mark.parametrize(("closed", "code"), [("<&-", 0), ("2>&-", 0), (">&-", 4), (">&- 2>&-", 4)])
+def test_closed_streams(closed: str, code: int, model: Path) -> None:
+    command = f'"{sys.executable}" -m flexmbs check "{model}" {closed}'
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert done.returncode == code
+    assert done.stderr == (
+        "error: standard output is closed; redirect it to a file, or to /dev/null\n" if closed == ">&-" else ""
+    )
+
+
+@POSIX
+def test_a_current_folder_that_was_removed(model: Path, tmp_path: Path) -> None:
+    """Files with absolute names are read; others are one line."""
+    (tmp_path / "gone").mkdir()
+    script = f'cd gone && rmdir ../gone && "{sys.executable}" -m flexmbs "$@"'
+    for arguments, code in ((["check", model], 0), (["check", "x.toml"], 2), (["run", model, "-o", "x.h5"], 4)):
+        done = subprocess.run(["sh", "-c", script, "sh", *arguments], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == code, done.stderr
+        assert len(done.stderr.splitlines()) == (1 if code else 0)
+        (tmp_path / "gone").mkdir(exist_ok=True)

@@ -8,6 +8,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from flexmbs.console.interrupts import exit_code
 from flexmbs.console.messages import note, progress_bar, put, put_json
 from flexmbs.errors import AuditWarning, InputError, MachineError, SolverError
 from flexmbs.files.kinds import PAGE, PDF, SOLUTION, report_kind
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from flexmbs.api.solution import Solution
     from flexmbs.model.run import Run
     from flexmbs.studies.run_folder import RunFolder
-
-INTERRUPTED = 130
 
 
 class Kept(NamedTuple):
@@ -70,10 +69,10 @@ def run(path: Path, given: dict[str, Any], kept: Kept, *, as_json: bool, access:
             raise
         if folder and not solution.run.finished:
             note(f"{solution.run.outcome}; continue it with --resume")
-            return INTERRUPTED
+            return exit_code()
         _keep(solution, target, kept.report, as_json=as_json, saved=folder is not None)
     if solution.run.outcome.startswith("interrupted"):
-        return INTERRUPTED
+        return exit_code()
     return SolverError.exit_code if solution.verdict == FAIL else 0
 
 

@@ -4,11 +4,13 @@ Python drops an exception that a signal handler raises at the border of a C call
 signal here too, and loops read it; at the border of a callback it leaves it without an exception.
 """
 
+import signal
 from types import FrameType
 
 CALLBACKS = "flexmbs.system.callbacks"
 BORDER = ("timed", "call", "view", "lost", "_text")  # the callback's own functions
 received: list[int] = []  # numbers of the signals
+heeded: list[int] = []  # of those that a run ends for after its present step
 
 
 def raise_received() -> None:
@@ -23,3 +25,8 @@ def at_border(frame: FrameType | None) -> bool:
     while own is not None and own.f_globals.get("__name__") != CALLBACKS:
         own = own.f_back
     return own is not None and own.f_code.co_name in BORDER and (own is frame or own.f_code.co_name != "call")
+
+
+def exit_code() -> int:
+    """128 and the number of the signal, as shells report it; 130 for an interrupt of another origin."""
+    return 128 + (*received, *heeded, signal.SIGINT)[0]

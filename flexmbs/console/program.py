@@ -1,7 +1,7 @@
 """How a command line runs: its options, its interrupts, its exit codes.
 
 Results go to stdout, progress and messages to stderr. Exit codes: 0 done, 1 internal error, 2 bad input, 3 solver stopped
-(partial results are kept), 4 machine (disk, memory, missing extra), 130 interrupted.
+(partial results are kept), 4 machine (disk, memory, missing extra), 130 interrupted by Ctrl-C, 143 by SIGTERM.
 """
 
 import contextlib
@@ -21,7 +21,6 @@ from typer.core import TyperGroup
 from flexmbs.console import interrupts
 from flexmbs.errors import AssemblyWarning, AuditWarning, FlexmbsError, InputError, ModelWarning, SolverError
 
-INTERRUPTED = 130
 COLLECT = 50_000  # objects between two searches for garbage: imports, whose objects stay, would start 340 of them
 
 
@@ -42,7 +41,7 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            raise typer.Exit(INTERRUPTED) from None
+            raise typer.Exit(interrupts.exit_code()) from None
         except SystemExit as error:  # commands end with typer's Exit: this one comes from code that the model names
             raise SolverError(f"a function of the model called sys.exit({error.code!r}); let it raise an exception") from error
 
@@ -146,6 +145,7 @@ def run(app: typer.Typer, name: str, arguments: list[str] | None) -> None:
     gc.set_threshold(COLLECT)
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # to look for them takes longer than to validate a model
     interrupts.received.clear()
+    interrupts.heeded.clear()
     _degrade_characters()
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -159,14 +159,15 @@ def run(app: typer.Typer, name: str, arguments: list[str] | None) -> None:
 
     hook, sys.unraisablehook = sys.unraisablehook, dropped
     showing, warnings.showwarning = warnings.showwarning, _shown_as_lines(warnings.showwarning)
-    kept = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [n for n in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(n) is not signal.SIG_IGN]
+    kept = {number: signal.signal(number, stop) for number in numbers}  # nohup and jobs of shells ignore SIGINT
     try:
         app(arguments, prog_name=name)
     except (SystemExit, Exception, KeyboardInterrupt) as error:
         if interrupts.received:  # wherever it occurred, and however a library converted it
             print("interrupted", file=sys.stderr)
             hook = _silent  # to the end of the program
-            sys.exit(INTERRUPTED)
+            sys.exit(interrupts.exit_code())
         if isinstance(error, Exception):
             sys.exit(_failed(error, name))
         _flush(name)

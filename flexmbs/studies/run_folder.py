@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 
 from flexmbs.api.solution import Solution
+from flexmbs.console.interrupts import heeded
 from flexmbs.errors import InputError, MachineError, SolverError, shown
 from flexmbs.files.framed_log import write_bytes
 from flexmbs.files.inputs import opened
@@ -300,6 +301,7 @@ class Signals:
     def __call__(self, number: int, frame: FrameType | None) -> None:
         self.received += 1
         if self.received == 1:
+            heeded.append(number)
             self.run.stop()
         else:
             self.given[number](number, frame)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from flexmbs.__main__ import app as flexmbs
-from preprocess.__main__ import app as preprocess
+from flexmbs.command_line import app as flexmbs
+from preprocess.command_line import app as preprocess
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "howto").glob("*.md"),

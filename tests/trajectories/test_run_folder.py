@@ -401,7 +401,7 @@ def arrays(path: pathlib.Path) -> dict[str, bytes]:
 def test_kills_and_a_signal_of_the_queue(program: list[str], tmp_path: pathlib.Path) -> None:
     """Rows 38 and 39: kill -9 twice, SIGTERM, and the same bits at the end."""
     folder, before = tmp_path / "run", 0
-    for number, code in ((signal.SIGKILL, -9), (signal.SIGKILL, -9), (signal.SIGTERM, 130)):
+    for number, code in ((signal.SIGKILL, -9), (signal.SIGKILL, -9), (signal.SIGTERM, 143)):
         process = subprocess.Popen(program, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         until(folder, before + 300, process)
         process.send_signal(number)
