@@ -260,16 +260,18 @@ def test_derivatives_are_those_of_linearize_and_of_the_pendulum(unit: Path, tmp_
     still.close()
 
 
-def storable(model: fm.Model) -> bool:
-    """No user functions, which no file of the tests holds."""
-    return not any(callable(value) for _, value in model_parts(model))
+def suitable(model: fm.Model) -> bool:
+    """No user functions, which no file of the tests holds, and nothing without derivatives: rigid contacts, friction by reactions."""
+    if any(callable(value) for _, value in model_parts(model)) or any(each.rigid for each in model.contacts.values()):
+        return False
+    return not any(isinstance(force, fm.PinFriction | fm.GuideFriction | fm.DryFriction) for force in model.forces.values())
 
 
 @pytest.mark.parametrize("version", [2, 3])
-@pytest.mark.parametrize("seed", [0, 5, 12, 16, 18, 20, 23, 24, 25, 27])
+@pytest.mark.parametrize("seed", [0, 5, 12, 16, 18, 20, 24, 25, 27, 28])
 def test_derivatives_of_random_models_are_differences_through_the_unit(seed: int, version: int, tmp_path: Path) -> None:
     """Along inputs by small changes of these; along the motion ẍ = A ẋ + ∂f/∂t and ẏ = C ẋ + ∂g/∂t by small steps."""
-    model = any_model(seed, fits=storable).model
+    model = any_model(seed, fits=suitable).model
     ports: dict[str, Any] = {"inputs": {}, "outputs": {}}
     for name, joint in model.joints.items():
         for v, _ in driven_coordinates(joint):
