@@ -261,7 +261,7 @@ def test_derivatives_are_those_of_linearize_and_of_the_pendulum(unit: Path, tmp_
 
 
 def suitable(model: fm.Model) -> bool:
-    """No user functions, which no file of the tests holds, and nothing without derivatives: rigid contacts, friction by reactions."""
+    """No user functions, which no file of the tests holds; no rigid contacts and no friction by reactions."""
     if any(callable(value) for _, value in model_parts(model)) or any(each.rigid for each in model.contacts.values()):
         return False
     return not any(isinstance(force, fm.PinFriction | fm.GuideFriction | fm.DryFriction) for force in model.forces.values())
