@@ -10,13 +10,14 @@ import numpy as np
 
 from flexmbs.integrators.sampling import BY_GAUSS, BY_METHOD, SAMPLED_H
 from flexmbs.results.solution import SolutionData
-from flexmbs.results.summary import energy_at_rest
+from flexmbs.results.summary import energy_at_rest, exchangeable_energy
 from flexmbs.system.check import PASS, Check, graded
 from flexmbs.time_stepping.run import Run
 
 LEAST_STEPS = 8
 STEADILY = 0.9  # of the steps are judged: corners of forces occur in few
 MATTERS = 1e-3  # of the largest change of an energy or work
+UNRESOLVED = 1e-6  # of the size of the model, or rad: displacements that steps and their dense output do not resolve
 FIXED = (0.15, 0.5)  # six steps and three in a period of the force
 CONTROLLED = (0.5, math.inf)  # their error is estimated at points within the step too
 
@@ -33,13 +34,14 @@ def work_within_steps(solution: SolutionData, run: Run) -> list[Check]:
     scale = max(float(np.ptp(each)) for each in parts)
     if scale <= energy_at_rest(solution):
         return []
+    unresolved = UNRESOLVED * exchangeable_energy(solution)
     worst, what = 0.0, ""
     impacts = bool((solution.compiled.system.contacts.law_kernel < 0).any())  # their dissipation is counted separately
     for c, name in enumerate(("forces",) if impacts else ("forces", "losses")):
         ours, theirs = rows[:, BY_METHOD + c], rows[:, BY_GAUSS + c]
         kept = np.argsort(np.abs(ours - theirs))[: math.ceil(STEADILY * len(rows))]
         done = float(np.maximum(np.abs(ours[kept]), np.abs(theirs[kept])).sum())
-        if done / float(rows[kept, SAMPLED_H].sum()) * run_time <= MATTERS * scale:
+        if done / float(rows[kept, SAMPLED_H].sum()) * run_time <= max(MATTERS * scale, unresolved):
             continue
         share = float(np.abs(ours - theirs)[kept].sum()) / done
         if share > worst:

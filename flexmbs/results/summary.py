@@ -21,7 +21,7 @@ from flexmbs.results.drive_jumps import disturbed, jump_check
 from flexmbs.results.impact_steps import between_impacts
 from flexmbs.results.linear_range import linear_range
 from flexmbs.results.stress_summary import most_used, stress_numbers, stressed_bodies, worst_ply
-from flexmbs.results.telling import telling_outputs
+from flexmbs.results.telling import evenly, telling_outputs
 from flexmbs.system.check import FAIL, PASS, WARN, Check, graded, verdict
 from flexmbs.system.sizes import contact_sizes, displacement_sizes, extent, gaps_in_metres, model_size
 
@@ -31,9 +31,10 @@ if TYPE_CHECKING:
 # limits of (PASS, WARN); beyond the second a check fails
 ENERGY = (1e-3, 5e-2)  # energy error over the largest energy or work
 AT_REST = 1e-18  # of mass (size/duration)²: energy below which a system is at rest
-ROUND_OFF = 1e-11  # of mass, gravity and size: potential energy at round-off
+ROUND_OFF = 1e-11  # of the energy that forces exchange over the size of the model: energies at round-off
+EXCHANGING = 5  # outputs at which that is evaluated
 AT_REST_ANALYSES = ("statics", "quasi-static")  # without velocities, which cannot jump
-ROUNDED = 10  # round-off errors of the largest energy or work, beside one for each step
+ROUNDED, IN_STEP = 10, 4  # round-off errors of the largest energy or work: of the run, and of each step
 # |g| over what displacements of the size of the model, or of 1 rad, change g by
 POSITION_DRIFT = (1e-6, 1e-4)
 DRIFT_STATES, DRIFT_NUMBERS = 24, 2e7  # at which the drift is judged, fewer of models with large matrices
@@ -91,19 +92,34 @@ def _energy(solution: SolutionData) -> Check:
 
 
 def _energy_round_off(solution: SolutionData) -> float:
-    """Round-off (J) of the balance: an error of the largest energy or of the weight times the size, in each step."""
-    energy, compiled = solution.energy, solution.compiled
-    weight = float(compiled.system.bodies.mass.sum()) * float(np.linalg.norm(solution.model.gravity))
-    sizes = (energy.scale, float(np.abs(energy.potential).max()), weight * model_size(compiled))
-    return float(np.finfo(float).eps) * (ROUNDED + int(solution.statistics.get("steps", 0))) * max(sizes)
+    """Round-off (J) of the balance: in each step an error of the largest energy, or of the exchangeable one."""
+    energy = solution.energy
+    largest = max(energy.scale, float(np.abs(energy.potential).max()), exchangeable_energy(solution))
+    return float(np.finfo(float).eps) * (ROUNDED + IN_STEP * int(solution.statistics.get("steps", 0))) * largest
 
 
 def energy_at_rest(solution: SolutionData) -> float:
-    """Energy (J) below which a system is at rest within round-off."""
+    """Energy (J) below which a system is at rest, or its energies are constant, within round-off."""
     mass = float(solution.compiled.system.bodies.mass.sum())
-    weight = mass * float(np.linalg.norm(solution.model.gravity))
     size, duration = model_size(solution.compiled), float(solution.t[-1] - solution.t[0])
-    return max(AT_REST * mass * (size / duration) ** 2 if duration else 0.0, ROUND_OFF * weight * size, 1e-300)
+    slow = AT_REST * mass * (size / duration) ** 2 if duration else 0.0
+    return max(slow, ROUND_OFF * exchangeable_energy(solution), 1e-300)
+
+
+def exchangeable_energy(solution: SolutionData) -> float:
+    """Work (J) of the weight, or of the forces k of M ṡ = k + Gᵀ λ, over the size of the model or 1 rad, or the kinetic energy.
+
+    Forces that balance each other, or that do no work, exchange none of it but for the round-off of the positions.
+    """
+    system, out, sizes = solution.compiled.system, solution.trajectory, displacement_sizes(solution.compiled)
+    mass, gravity = float(system.bodies.mass.sum()), float(np.linalg.norm(solution.model.gravity))
+    works = [mass * gravity * model_size(solution.compiled), float(solution.energy.kinetic.max(initial=0.0))]
+    work = make_work(system, out.beta[0])
+    for k in evenly(len(out.t), EXCHANGING):
+        start_from(work, out.beta[k])
+        forces = terms(system, work, float(out.t[k]), out.q[k].copy(), out.s[k].copy(), out.z[k]).k
+        works.append(float(np.abs(forces * sizes).max(initial=0.0)))
+    return max(each for each in works if np.isfinite(each))
 
 
 def _uncounted(solution: SolutionData) -> list[str]:

@@ -130,6 +130,34 @@ def test_models_at_rest_pass(k: int, far: bool) -> None:
     assert [str(check) for check in solution.audit if check.status != PASS] == []
 
 
+def constant_energies(kind: str, k: float) -> fm.Model:
+    """No energy changes: a spring pulls at a rod, at the axis of a turntable, at a swing in circular translation."""
+    model = fm.Model(kind, gravity=(0, 0, 0), frames={f"a{i}": (i + 0.3, 0, 1.0) for i in range(3)})
+    if kind == "turntable":
+        model.add(fm.RigidBody("plate", mass=1.0, inertia=(1.0, 1.0, 1.0), frames={"edge": (0.3, 0.1, 0.2)}))
+        model.add(fm.Revolute("axle", "ground", "plate", axis="z", v0=3.0))
+        model.add(fm.PointSpring("spring", "ground", "plate/edge", k=k, length=0.1))
+        return model
+    count, v0 = (1, (0.0, 0.0, 0.0)) if kind == "at rest" else (3, (-2.0, 0.0, 0.6))
+    for i in range(count):
+        model.add(fm.PointMass(f"p{i}", mass=0.3 + i))
+        model.add(fm.Translation(f"way {i}", "ground", f"p{i}", q0=(i, 0, 0), v0=v0))
+        model.add(fm.Distance(f"rod {i}", f"ground/a{i}", f"p{i}", length=float(np.hypot(0.3, 1.0))))
+    for i in range(1, count):
+        model.add(fm.Distance(f"bar {i}", f"p{i - 1}", f"p{i}", length=1.0))
+    model.add(fm.PointSpring("spring", "ground/a0", "p0", k=k, length=0.3))
+    return model
+
+
+@pytest.mark.parametrize("kind", ["at rest", "turntable", "swing"])
+def test_forces_without_work_are_no_finding(kind: str) -> None:
+    """Energies and works that change by the errors of positions alone are compared with none of their own size."""
+    for k in (1.0, 50.0, 1e5):
+        for given in ({}, {"rtol": 1e-8}, {"step": 1e-3}):
+            solution = fm.simulate(constant_energies(kind, k), t_end=0.5, **given)
+            assert [str(check) for check in solution.audit if check.status != PASS] == [], (k, given)
+
+
 def test_sizes_do_not_depend_on_the_place() -> None:
     model = resting(1)
     moved = placed(model, np.eye(3), np.array([FAR, 0.0, 0.0]))
