@@ -15,6 +15,7 @@ from flexmbs.integrators.integrator import Integrator
 from flexmbs.integrators.run_context import DONE
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import FAIL, PASS, WARN, Check, graded
+from flexmbs.system.compile import Compiled
 from flexmbs.system.sizes import model_size
 from flexmbs.system.trajectory import RunInfo, Trajectory
 from flexmbs.time_stepping.outcome import INTERRUPTED
@@ -30,6 +31,9 @@ ACCELERATIONS = (0.04, 0.4)
 # angular one over the size of the model: reactions below it are negligible
 WEIGHTLESS = 0.1
 STILL = 1e-6  # of the model's size over the square of the time: accelerations of no interest, as residuals of a model at rest
+# accelerations of no interest: of ω² times the model's size, as vibrations beside a spin; of |v| |ω| of a body that flies, whose
+# velocity turns in its axes, and with it the errors of interpolation
+SPINNING, FLYING = 1e-5, 1e-3
 REMEDY = "use smaller steps, error control or damping of the modes; start in equilibrium, or switch loads on smoothly"
 
 
@@ -70,7 +74,11 @@ class Scales:
         least = STILL * model_size(solution.compiled) / max(duration, 1e-150) ** 2
         gravity = float(np.linalg.norm(solution.model.gravity))
         most = max(_largest_acceleration(each) for each in self._states)
-        return max(most, gravity, least, np.finfo(float).tiny)
+        size, steady = model_size(solution.compiled), 0.0
+        for view in (each.body(name) for each in self._states for name in solution.compiled.bodies):
+            v, omega = greatest(view.velocity), greatest(view.angular_velocity)
+            steady = max(steady, SPINNING * omega * omega * size, FLYING * v * omega)
+        return max(most, gravity, least, steady, np.finfo(float).tiny)
 
     @cached_property
     def reaction(self) -> float:
@@ -86,10 +94,15 @@ class Scales:
         return [each for each in (self.solution, self.mine) if len(each.t)]
 
 
+def _constrained(compiled: Compiled) -> list[str]:
+    """Joints and relations with reactions, unlike those that leave all six motions free."""
+    return [name for name, place in compiled.places.items() if sum(motion.nv for motion in place.motions) < 6]
+
+
 def joint_loads(solution: SolutionData) -> dict[str, np.ndarray]:
     """(nt, 2, 3) force and moment over the size of the model [N] of each joint whose wrench is unique."""
     length = model_size(solution.compiled)
-    views = {name: solution.joint(name) for name in solution.compiled.places}
+    views = {name: solution.joint(name) for name in _constrained(solution.compiled)}
     return {name: np.stack([view.force, view.torque / length], axis=1) for name, view in views.items() if view.unique}
 
 

@@ -158,6 +158,30 @@ def test_forces_without_work_are_no_finding(kind: str) -> None:
             assert [str(check) for check in solution.audit if check.status != PASS] == [], (k, given)
 
 
+@pytest.mark.parametrize("speed", [0.0, 1.0, 1e3, 1e6])
+def test_free_bodies_that_spin_and_fly_pass(speed: float) -> None:
+    """Their mass centre has no acceleration and their joint no reaction, whatever the speed."""
+    for turn in ((0.0, 0.0, 3.0), (0.1, 2.0, 0.1)):
+        for given in ({}, {"step": 1e-3}, {"step": 1e-3, "formalism": "multiplier", "coordinates": "absolute"}):
+            model = fm.Model("free flight", gravity=(0, 0, 0))
+            model.add(fm.RigidBody("body", mass=1.0, inertia=(0.1, 0.2, 0.28)))
+            model.add(fm.Free("way", "ground", "body", v0=(speed, 0.0, 0.0, *turn)))
+            solution = fm.simulate(model, t_end=1.0, **given)
+            assert [str(check) for check in solution.audit if check.status != PASS] == [], (turn, given)
+
+
+def test_a_shaft_in_unstable_balance_passes() -> None:
+    """A rod on the universal joint of a shaft turns along its axis, without acceleration or reaction at its frames."""
+    model = fm.Model("shaft", gravity=(0, 0, 0))
+    for name, length in (("shaft", 0.2), ("rod", 0.3)):
+        inertia = (length**3 / 12.0,) * 3
+        model.add(fm.RigidBody(name, mass=length, com=(length / 2, 0, 0), inertia=inertia, frames={"end": (length, 0, 0)}))
+    model.add(fm.Revolute("bearing", "ground", "shaft", axis="x", v0=10.0))
+    model.add(fm.Universal("cross", "shaft/end", "rod"))
+    solution = fm.simulate(model, t_end=1.0)
+    assert [str(check) for check in solution.audit if check.status != PASS] == []
+
+
 def test_sizes_do_not_depend_on_the_place() -> None:
     model = resting(1)
     moved = placed(model, np.eye(3), np.array([FAR, 0.0, 0.0]))
