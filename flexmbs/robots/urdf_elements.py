@@ -48,13 +48,11 @@ def _unread(element: Element) -> Iterator[str]:
         if element.tag in CHILDREN and known and child.tag not in known:
             yield f"<{child.tag}> in <{element.tag}>"
         elif element.tag == "transmission":
-            yield from (f"<{each.tag}> in <{child.tag}>" for each in child.children if _is_unknown_of_drake(each))
+            read = (ROTOR, RATIO) if child.tag == "actuator" and len(element.all("joint")) == 1 else ()
+            inner = [(each, child.tag) for each in child.children if each.tag not in read]
+            yield from (f"<{each.tag}> in <{tag}>" for each, tag in [(child, element.tag), *inner] if ":" in each.tag)
         else:
             yield from _unread(child)
-
-
-def _is_unknown_of_drake(element: Element) -> bool:
-    return ":" in element.tag and element.tag not in (ROTOR, RATIO)
 
 
 def rotors(root: Element, number: Callable[[Element, str, str], float]) -> dict[str, tuple[float, float, Element]]:

@@ -98,6 +98,20 @@ def transmission(joint: str, inertia: float, ratio: float) -> str:
     return f'<transmission><joint name="{joint}"/><actuator name="m">{within}</actuator></transmission>'
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (f'<joint name="one"/><{ROTOR} value="1"/>', "transmission"),
+        (f'<joint name="one"><{ROTOR} value="1"/></joint><actuator name="m"/>', "joint"),
+        (f'<joint name="one"/><joint name="two"/><actuator name="m"><{ROTOR} value="1"/></actuator>', "actuator"),
+    ],
+)
+def test_rotors_that_belong_to_no_single_joint_are_named(text: str, place: str, file: Path) -> None:
+    """Beside an actuator, in a joint of a transmission, of two joints: no inertia is reflected, and the message says so."""
+    file.write_text(urdf(f"<transmission>{text}</transmission>"))
+    assert f"<{ROTOR}> in <{place}>" in left_out(model_from_urdf, file)
+
+
 def test_reflected_inertia_of_urdf(file: Path) -> None:
     """M + diag(N² I): of the model, of the robot, and in a file without it by hand."""
     file.write_text(urdf())
