@@ -45,7 +45,7 @@ def pivots(compiled: Compiled, q: np.ndarray, s: np.ndarray, beta: np.ndarray) -
     """The pivots of the constraints at a state."""
     if compiled.n_constraints == 0:
         return Pivots(np.zeros(0), [])
-    return _factored(compiled, _unit_rows(compiled, q, s, beta))
+    return _factored(compiled, unit_rows(compiled, 0.0, q, s, beta).G)
 
 
 def redundant_rows(compiled: Compiled, q: np.ndarray, s: np.ndarray, beta: np.ndarray) -> list[tuple[str, int]]:
@@ -75,7 +75,7 @@ def singular_position(compiled: Compiled, start: InitialState) -> Singular | Non
     """The loss of rank of an initial position in joint coordinates relative to a nearby position, along a free motion."""
     if compiled.n_constraints == 0:
         return None
-    G = _unit_rows(compiled, start.q, start.s, start.beta)
+    G = unit_rows(compiled, 0.0, start.q, start.s, start.beta).G
     here = _factored(compiled, G)
     if here.rank(NEARLY) == min(G.shape):
         return None
@@ -97,7 +97,7 @@ def has_usual_rank(compiled: Compiled, start: InitialState, singular: Singular |
     """
     if singular is not None or compiled.n_constraints == 0:
         return True
-    G = _unit_rows(compiled, start.q, start.s, start.beta)
+    G = unit_rows(compiled, 0.0, start.q, start.s, start.beta).G
     return _factored(compiled, G).rank(NEARLY) == min(G.shape) or _moved(compiled, start, G) is not None
 
 
@@ -109,13 +109,24 @@ def lost_on_the_way(first: Pivots, last: Pivots) -> str:
     return _names(last.owner[rank - 1 : rank])
 
 
-def _unit_rows(compiled: Compiled, q: np.ndarray, s: np.ndarray, beta: np.ndarray) -> np.ndarray:
-    """G (nc, ns) per comparable displacement, in any unit, with rows of length one; nearly vanishing rows remain small."""
+class UnitRows(NamedTuple):
+    """G (nc, ns) per comparable displacement with rows of length one, and the ``lengths`` (nc,)
+    that they had; nearly vanishing rows remain small."""
+
+    G: np.ndarray
+    lengths: np.ndarray
+
+
+def unit_rows(
+    compiled: Compiled, t: float, q: np.ndarray, s: np.ndarray, beta: np.ndarray
+) -> UnitRows:  # fmt: skip
+    """The rows of G of a state: their rank and their self-stresses are the same in any unit."""
     work = make_work(compiled.system, beta)
-    G = terms(compiled.system, work, 0.0, q, s).G * displacement_sizes(compiled)
+    G = terms(compiled.system, work, t, q, s).G * displacement_sizes(compiled)
     own = own_sizes(compiled, work, len(G))
     least = np.where(own > 0.0, VANISHING * own, SHORTEST * min(1.0, model_size(compiled)))
-    return np.asarray(G / np.maximum(np.linalg.norm(G, axis=1), least)[:, None])
+    lengths = np.maximum(np.linalg.norm(G, axis=1), least)
+    return UnitRows(G / lengths[:, None], lengths)
 
 
 def own_sizes(compiled: Compiled, work: Work, count: int) -> np.ndarray:

@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.dynamics.dense import row_rank, terms
+from flexmbs.diagnosis.rank import unit_rows
+from flexmbs.dynamics.dense import row_rank
 from flexmbs.dynamics.work import make_work
 from flexmbs.initial.priorities import Condition, by_priority
 from flexmbs.model.motions import Motion, Prescribed
@@ -15,7 +16,7 @@ from flexmbs.system.coordinates import inverse_coordinates
 from flexmbs.system.sizes import model_size
 from flexmbs.system.trajectory import Trajectory
 
-UNIQUE = 1e-6  # of a self-stress of length one
+UNIQUE = 1e-6  # of a self-stress of length one, in moments and forces times the size of the model
 RANKED = 20  # outputs by which the rank at regular positions is judged
 NUMBERS = 10**7  # of wrenches by self-stresses that are kept at a time, 80 MB
 
@@ -63,25 +64,38 @@ def joint_histories(
     if not redundant:
         return _histories(compiled, trajectory, trajectory.lam, beta)
     lam, pick = trajectory.lam, np.unique(np.linspace(0, len(trajectory.t) - 1, RANKED).astype(int))
-    rank = max(row_rank(_decomposed(compiled, trajectory, beta, i)[1]) for i in pick)
+    rank = max(row_rank(_decomposed(compiled, trajectory, beta, i).size) for i in pick)
     d = lam.shape[1] - rank
-    stress = np.array([_decomposed(compiled, trajectory, beta, 0)[0][:, rank:]])
-    unique = _unique(compiled, trajectory, lam[:1], beta[:1], stress[0])
+    first = _decomposed(compiled, trajectory, beta, 0)
+    unique = _unique(compiled, trajectory, beta[:1], first, rank)
     if least_norm and d:
         size = max(1, NUMBERS // (6 * len(compiled.places) * d))  # outputs at a time
         length, parts = _length(compiled, unique), []
         for of in (range(a, min(a + size, len(lam))) for a in range(0, len(lam), size)):
-            stress = np.array([_decomposed(compiled, trajectory, beta, i)[0][:, rank:] for i in of])
-            parts.append(_of_least_norm(compiled, _some(trajectory, of), beta[of], stress, length))
+            found = [_decomposed(compiled, trajectory, beta, i) for i in of]
+            stress = np.array([each.u[:, rank:] for each in found])
+            rows, some = np.array([each.rows for each in found]), _some(trajectory, of)
+            parts.append(_of_least_norm(compiled, some, beta[of], stress, rows, length))
         lam = np.concatenate(parts)
     return _histories(compiled, trajectory, lam, beta)._replace(unique=unique)
 
 
-def _decomposed(compiled: Compiled, trajectory: Trajectory, beta: np.ndarray, i: int) -> tuple[np.ndarray, np.ndarray]:
-    """Left singular vectors (nc, nc) and singular values of G at output i; the last vectors y are self-stresses, Gᵀ y = 0."""
-    work = make_work(compiled.system, beta[i])
-    G = terms(compiled.system, work, float(trajectory.t[i]), trajectory.q[i], trajectory.s[i]).G
-    return np.linalg.svd(G)[:2]
+class Decomposed(NamedTuple):
+    """Left singular vectors u (nc, nc) and singular values of `UnitRows` of lengths ``rows`` (nc,).
+
+    The last vectors over these lengths are self-stresses, Gᵀ y = 0. The rank of G itself depends
+    on the units of lengths and angles: in µm it was too low by one.
+    """
+
+    u: np.ndarray
+    size: np.ndarray
+    rows: np.ndarray
+
+
+def _decomposed(compiled: Compiled, trajectory: Trajectory, beta: np.ndarray, i: int) -> Decomposed:
+    G, rows = unit_rows(compiled, float(trajectory.t[i]), trajectory.q[i], trajectory.s[i], beta[i])
+    u, size, _ = np.linalg.svd(G)
+    return Decomposed(u, size, rows)
 
 
 def _some(trajectory: Trajectory, outputs: range) -> Trajectory:
@@ -91,20 +105,28 @@ def _some(trajectory: Trajectory, outputs: range) -> Trajectory:
 
 
 def _of_least_norm(
-    compiled: Compiled, trajectory: Trajectory, beta: np.ndarray, stress: np.ndarray, length: float
-) -> np.ndarray:  # fmt: skip
+    compiled: Compiled,
+    trajectory: Trajectory,
+    beta: np.ndarray,
+    stress: np.ndarray,
+    rows: np.ndarray,
+    length: float,
+) -> np.ndarray:
     """(nt, nc) λ + Y a with the least Σ |f|² + |n|²/ℓ² over the wrenches (f, n) of all joints on their children, at the
-    children's frames; of those that give the same wrenches with the least |λ|, as of couplings in parallel.
+    children's frames; of those with the same wrenches the least multipliers, as of couplings in
+    parallel.
 
     The wrenches are w + W a; W by one evaluation for each column y of ``stress``. A norm of forces of the joints, not of
-    multipliers, does not depend on which joints are cut. ``length``: ℓ (m), `_length`. Theory, section 31.
+    multipliers, does not depend on which joints are cut. Multipliers, in ``stress`` too, are those
+    of rows of length one, λ times ``rows`` (nt, nc). ``length``: ℓ (m), `_length`.
+    Theory, section 31.
     """
-    lam, d = trajectory.lam, stress.shape[2]
+    lam, d = trajectory.lam * rows, stress.shape[2]
     weight = np.array([1.0, 1.0, 1.0, *[1.0 / length] * 3])
-    size = max(float(np.abs(lam).max(initial=0.0)), 1.0)
+    size = float(np.abs(lam).max(initial=0.0)) or 1.0
 
     def wrenches(multipliers: np.ndarray) -> np.ndarray:
-        found = _histories(compiled, trajectory, multipliers, beta)
+        found = _histories(compiled, trajectory, multipliers / rows, beta)
         each = [declared_wrench(compiled, trajectory, found, joint) * weight for joint in compiled.places]
         return np.concatenate(each, axis=1)
 
@@ -113,7 +135,7 @@ def _of_least_norm(
     out = np.empty_like(lam)
     for i in range(len(lam)):
         out[i] = lam[i] + stress[i] @ by_priority([Condition(W[i], -base[i]), Condition(stress[i], -lam[i])], d)
-    return out
+    return out / rows
 
 
 def _length(compiled: Compiled, unique: np.ndarray) -> float:
@@ -156,23 +178,23 @@ def _histories(compiled: Compiled, trajectory: Trajectory, lam: np.ndarray, beta
 
 
 def _unique(
-    compiled: Compiled, trajectory: Trajectory, lam: np.ndarray, beta: np.ndarray, stress: np.ndarray
+    compiled: Compiled, trajectory: Trajectory, beta: np.ndarray, found: Decomposed, rank: int
 ) -> np.ndarray:  # fmt: skip
-    """Joints whose wrench does not change under the self-stresses (nc, d), at the first output."""
-    y = stress @ np.random.default_rng(0).uniform(0.5, 1.0, stress.shape[1])
+    """Joints whose wrench does not change under the self-stresses, at the first output."""
     first = _some(trajectory, range(1))
-    force = max(float(np.abs(lam).max(initial=0.0)), 1.0)
-    base, other = (_histories(compiled, first, lam + c * force * y, beta) for c in (0.0, 1.0))
+    force = float(np.abs(first.lam * found.rows).max(initial=0.0)) or 1.0
+    parts = np.random.default_rng(0).uniform(0.5, 1.0, len(found.u) - rank)
+    y = found.u[:, rank:] @ parts / found.rows
+    base, other = (_histories(compiled, first, first.lam + c * force * y, beta) for c in (0.0, 1.0))
     change = np.concatenate([other.primary - base.primary, other.cut - base.cut], axis=1)[0]
-    return (np.abs(change).max(axis=1) <= 1e-6 * force).astype(np.int64)
+    change[:, :3] *= model_size(compiled)
+    return (np.abs(change).max(axis=1) <= UNIQUE * force).astype(np.int64)
 
 
 def unique_multipliers(compiled: Compiled, trajectory: Trajectory) -> np.ndarray:
     """(nc,) whether no self-stress y, Gᵀ y = 0, has a part in the multiplier, at the first output."""
-    work = make_work(compiled.system, path_coordinates(compiled, trajectory)[0])
-    G = terms(compiled.system, work, float(trajectory.t[0]), trajectory.q[0], trajectory.s[0]).G
-    u, size, _ = np.linalg.svd(G)
-    return np.asarray(np.abs(u[:, row_rank(size) :]).max(axis=1, initial=0.0) <= UNIQUE)
+    found = _decomposed(compiled, trajectory, path_coordinates(compiled, trajectory), 0)
+    return np.asarray(np.abs(found.u[:, row_rank(found.size) :]).max(axis=1, initial=0.0) <= UNIQUE)
 
 
 def declared_wrench(compiled: Compiled, trajectory: Trajectory, found: JointHistories, joint: str) -> np.ndarray:

@@ -13,11 +13,16 @@ from other_units import InUnits, Units
 from transformations import placed
 
 import flexmbs as fm
-from flexmbs.diagnosis.rank import NEARLY, pivots
-from flexmbs.initial.initial_state import consistent_state, converted
+from flexmbs.diagnosis.rank import NEARLY, pivots, redundant_rows, unit_rows
+from flexmbs.dynamics.dense import terms
+from flexmbs.dynamics.work import make_work
+from flexmbs.initial.initial_state import consistent_state, converted, in_coordinates, settle
+from flexmbs.results.joints import joint_histories
 from flexmbs.system.check import PASS
 from flexmbs.system.compile import compile_model
-from flexmbs.system.sizes import extent, model_size
+from flexmbs.system.sizes import displacement_sizes, extent, model_size
+from flexmbs.system.trajectory import Trajectory
+from flexmbs.time_stepping.records import facts, make_outputs
 
 KINDS = registered()
 SCALES = (1e-6, 1.5, 1e3)
@@ -48,7 +53,7 @@ def test_ranks_do_not_depend_on_units(seed: int) -> None:
     """Two rows of a Cardan joint counted as redundant in µm, and drifted apart."""
     model = assembled(any_model(5000 + seed, KINDS[seed % len(KINDS)]).model)
     for coordinates in ("joint", "absolute"):
-        sizes = []
+        sizes, singular = [], []
         for units in (None, *UNITS.values()):
             changed = model if units is None else InUnits(model, units).changed()
             compiled, start = consistent_state(changed)
@@ -56,9 +61,34 @@ def test_ranks_do_not_depend_on_units(seed: int) -> None:
                 target = compile_model(changed, coordinates).with_initial_constants(compiled.initial_constants)
                 compiled, start = target, converted(compiled, start, target)
             sizes.append(pivots(compiled, start.q, start.s, start.beta).size)
-        for other in sizes[1:]:  # rows of equal length may be taken in another order
+            rows = unit_rows(compiled, 0.0, start.q, start.s, start.beta).G
+            singular.append(np.linalg.svd(rows, compute_uv=False))
+        # rows are taken in another order, and those of chains of motions are another basis
+        for other, values in zip(sizes[1:], singular[1:]):
             assert np.array_equal(other > NEARLY, sizes[0] > NEARLY)
-            assert other.min() == pytest.approx(sizes[0].min(), rel=0.3, abs=1e-9)
+            assert values.min() == pytest.approx(singular[0].min(), rel=0.3, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", [4, 41, 115])
+def test_reactions_of_least_norm_balance_in_any_unit(seed: int) -> None:
+    """They are those of the equations of motion and a self-stress, which loads no body.
+
+    In µm a row more counted as redundant, whose self-stress loaded the bodies.
+    """
+    model = assembled(any_model(5000 + seed, KINDS[seed % len(KINDS)]).model)
+    for units in (None, *UNITS.values()):
+        changed = model if units is None else InUnits(model, units).changed()
+        compiled, start = in_coordinates(*consistent_state(changed), "absolute")
+        q, s, work = start.q.copy(), start.s.copy(), make_work(compiled.system, start.beta)
+        settled = settle(compiled, work, 0.0, q, s)
+        assert redundant_rows(compiled, q, s, start.beta)
+        out = Trajectory(*make_outputs(np.zeros(1), facts(compiled), len(start.beta)))
+        out.q[0], out.s[0], out.beta[0] = q, s, start.beta
+        out.sd[0], out.lam[0] = settled.sd, settled.lam
+        least = joint_histories(compiled, out, redundant=True).lam[0]
+        loads = terms(compiled.system, work, 0.0, q, s).G.T * displacement_sizes(compiled)[:, None]
+        size = (np.abs(loads) @ np.abs(least)).max()
+        assert np.abs(loads @ (least - settled.lam)).max() < 1e-9 * size
 
 
 def rod(factor: float) -> fm.Model:
