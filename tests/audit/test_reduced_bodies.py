@@ -198,6 +198,15 @@ def test_forces_of_modes_that_steps_do_not_resolve():
 
 
 @pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")
+def test_modes_are_not_passed_over_where_the_time_does_not_suffice(monkeypatch):
+    """A slow machine does not see them, which the verdict says; the check was absent."""
+    monkeypatch.setattr("flexmbs.audit.unresolved_modes.SECONDS", 0.0)
+    check = found(kicked(link(8), step=5e-5, smooth=True), "Unresolved modes")
+    assert check.status == "WARN"
+    assert "were not judged" in str(check)
+
+
+@pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")
 @pytest.mark.parametrize(("damping", "step"), [(0.0, 2e-5), (0.0, 1e-5), (0.02, 1e-5)])
 def test_lasting_errors_of_fixed_steps(damping, step):
     """The estimate is the actual error, though vibrations of twice the step are out of phase or damped out."""
