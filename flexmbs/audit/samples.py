@@ -5,10 +5,12 @@ import numpy as np
 
 from flexmbs.dynamics.sampled import LEFT
 from flexmbs.results.drive_jumps import disturbed
+from flexmbs.results.histories import reaction_history, states_of
 from flexmbs.results.joints import joint_histories
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import FAIL, Check
 from flexmbs.system.compile import Compiled
+from flexmbs.system.records import Loads, Work, copied, depends_on_reactions
 from flexmbs.system.trajectory import RunInfo, Trajectory
 from flexmbs.time_stepping.records import make_outputs
 from flexmbs.time_stepping.run import Run
@@ -48,6 +50,15 @@ def states_as_solution(compiled: Compiled, trajectory: Trajectory, of: SolutionD
     redundant = of.run.redundant
     found = joint_histories(compiled, trajectory, redundant=bool(redundant), least_norm=False) if len(trajectory.t) else None
     return SolutionData(compiled, trajectory, {}, RunInfo(redundant=redundant), stored=found)
+
+
+def loads_at(compiled: Compiled, trajectory: Trajectory, work: Work, k: int) -> Loads:
+    """Reactions of ṡ and λ of output k on which forces depend, the same in all coordinates; unknown or zero where none does."""
+    if depends_on_reactions(compiled.system):
+        one = trajectory._replace(**{name: each[k : k + 1] for name, each in trajectory._asdict().items()})
+        read = np.zeros((1, len(compiled.system.readings.body), 6))
+        reaction_history(compiled.system, work, states_of(one, one.beta), read)
+    return copied(work.loads)
 
 
 def greatest(values: np.ndarray) -> float:

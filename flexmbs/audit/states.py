@@ -6,8 +6,9 @@ applied forces along any velocities ṽ of the tree,
     ṽᵀ (M ṡ − k) = ṽ'ᵀ (M' ṡ' − k'),
 
 with ' in absolute coordinates. Where nothing but constraints balances these forces, λ' of
-min |M' ṡ' − k' − G'ᵀλ'| leaves no residual, and its reactions are those of the joints. Forces that a
-displacement by round-off changes as much count as none.
+min |M' ṡ' − k' − G'ᵀλ'| leaves no residual, and its reactions are those of the joints. Forces that
+depend on reactions are those of ṡ and λ of the state, in both coordinates. Forces that a displacement
+by round-off changes as much count as none.
 """
 
 from typing import NamedTuple
@@ -16,7 +17,7 @@ import numpy as np
 
 from flexmbs.audit.force_differences import joint_loads, largest_load, load_differences
 from flexmbs.audit.reduction import reduction
-from flexmbs.audit.samples import greatest
+from flexmbs.audit.samples import greatest, loads_at
 from flexmbs.audit.second_opinion import LIMITS, REMEDY, WEIGHTLESS
 from flexmbs.diagnosis.rank import displaced
 from flexmbs.dynamics.dense import Terms, terms
@@ -27,7 +28,7 @@ from flexmbs.results.joints import joint_histories, start_coordinates
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import NOT_JUDGED, PASS, WARN, Check, graded
 from flexmbs.system.compile import Compiled, compile_model
-from flexmbs.system.records import SPARE, copied, depends_on_reactions
+from flexmbs.system.records import SPARE, Loads, copied
 from flexmbs.system.sizes import displacement_sizes, model_size
 from flexmbs.system.trajectory import RunInfo, Trajectory
 from flexmbs.time_stepping.records import facts, make_outputs
@@ -78,7 +79,6 @@ def _second_opinion(mine: SolutionData, *, balanced: bool) -> list[Check]:
         return []
     target = compile_model(source.declared, "absolute")
     target = target.with_initial_constants(source.initial_constants)
-    unbalanced = not balanced or depends_on_reactions(source.system)
     rng, shares = np.random.default_rng(0), np.zeros((len(mine.t), 2))
     sizes = displacement_sizes(source)
     speed = max(1.0, float(np.abs(mine.s).max(initial=0.0)))
@@ -89,15 +89,15 @@ def _second_opinion(mine: SolutionData, *, balanced: bool) -> list[Check]:
     out = Trajectory(*make_outputs(mine.t, facts(target), len(start_coordinates(target))))
     force = 0.0
     for k, t in enumerate(mine.t):
-        own, start = _absolute(mine, target, k)
-        other = _Equations(target, start, float(t), motion.s[k], motion.sd[k])
+        own, start, loads = _absolute(mine, target, k)
+        other = _Equations(target, start, float(t), motion.s[k], motion.sd[k], loads)
         shares[k, 0] = other.power_share(own, mine.sd[k], virtual[k], directions[k])
-        if not unbalanced:
+        if balanced:
             lam, shares[k, 1], least = other.balance()
             force = max(force, least)
             out.q[k], out.s[k], out.sd[k], out.z[k] = start.q, motion.s[k], motion.sd[k], start.z
             out.lam[k], out.beta[k] = lam, start.beta
-    reactions = 0.0 if unbalanced else _reactions(mine, target, out, force)
+    reactions = _reactions(mine, target, out, force) if balanced else 0.0
     return _checks(mine, shares.max(axis=1), reactions)
 
 
@@ -139,31 +139,34 @@ def _motion(solution: SolutionData, target: Compiled) -> _Motion:
     return _Motion(s, sd)
 
 
-def _absolute(mine: SolutionData, target: Compiled, k: int) -> tuple[Terms, InitialState]:
-    """The terms of output k in its own coordinates, and its state in those of ``target``."""
+def _absolute(mine: SolutionData, target: Compiled, k: int) -> tuple[Terms, InitialState, Loads]:
+    """The terms of output k in its own coordinates, its state in those of ``target``, the reactions that load forces."""
     q, s, z = mine.q[k].copy(), mine.s[k].copy(), mine.trajectory.z[k].copy()
     work = make_work(mine.compiled.system, mine.trajectory.beta[k])
-    own = terms(mine.compiled.system, work, float(mine.t[k]), q, s, z)
+    loads = loads_at(mine.compiled, mine.trajectory, work, k)
+    own = terms(mine.compiled.system, work, float(mine.t[k]), q, s, z, loads)
     beta, eta = work.beta[:-SPARE].copy(), work.cut.eta.copy()
     here = InitialState(q, s, beta, (), copied(work.motion), eta, z)
-    return own, converted(mine.compiled, here, target)
+    return own, converted(mine.compiled, here, target), loads
 
 
 class _Equations:
     """The equations in absolute coordinates at one state: terms, inertia forces, forces of round-off."""
 
-    def __init__(self, target: Compiled, start: InitialState, t: float, s: np.ndarray, sd: np.ndarray) -> None:
+    def __init__(
+        self, target: Compiled, start: InitialState, t: float, s: np.ndarray, sd: np.ndarray, loads: Loads
+    ) -> None:  # fmt: skip
         system, work = target.system, make_work(target.system, start.beta)
         q, z, self.sizes = start.q.copy(), start.z.copy(), displacement_sizes(target)
         self.elastic = np.zeros(len(s), bool)
         for at, nf in zip(system.tree.sf_at, system.tree.nf):
             self.elastic[at : at + nf] = True
-        self.known = terms(system, work, t, q, s, z)
+        self.known = terms(system, work, t, q, s, z, loads)
         self.inertia = self.known.M @ sd
         signs = np.random.default_rng(1).choice([-1.0, 1.0], len(s))
         displaced(system, start.q, ROUND_OFF * self.sizes * signs, q)
         start_from(work, start.beta)
-        self.noise = np.abs(terms(system, work, t, q, s, z).k - self.known.k)
+        self.noise = np.abs(terms(system, work, t, q, s, z, loads).k - self.known.k)
         target.callbacks.raise_error()
 
     @property

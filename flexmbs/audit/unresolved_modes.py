@@ -17,12 +17,14 @@ import numpy as np
 import scipy
 
 from flexmbs.audit.force_differences import Scales, again, force_differences
+from flexmbs.audit.samples import loads_at
 from flexmbs.dynamics.dense import elastic_velocities, terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.initial.assembly import displaced
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import PASS, WARN, Check
 from flexmbs.system.sizes import displacement_sizes
+from flexmbs.system.trajectory import Trajectory
 from flexmbs.time_stepping.run import Run
 
 RESOLVED = 0.5  # ω h: two runs with h and 2 h show errors of slower modes
@@ -92,6 +94,7 @@ def highest_mode(run: Run) -> float:
     assert begun is not None
     work, z = make_work(system, begun.beta), begun.z
     M, _, G, *_ = terms(system, work, 0.0, begun.q, begun.s, z)
+    loads = loads_at(run.compiled, Trajectory(*run.out), work, 0)
     sizes, elastic, K = (
         displacement_sizes(run.compiled),
         elastic_velocities(system),
@@ -104,7 +107,7 @@ def highest_mode(run: Run) -> float:
             nudge = np.zeros(len(M))
             nudge[i] = sign * NUDGE * sizes[i]
             displaced(system, begun.q, nudge, q)
-            forces.append(terms(system, work, 0.0, q, begun.s, z).k)
+            forces.append(terms(system, work, 0.0, q, begun.s, z, loads).k)
         K[:, i] = K[i] = (forces[1] - forces[0]) / (2.0 * NUDGE * sizes[i])
     for i, nf in enumerate(system.tree.nf):
         f = slice(system.tree.sf_at[i], system.tree.sf_at[i] + nf)

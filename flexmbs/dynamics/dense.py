@@ -14,6 +14,7 @@ from flexmbs._jit import called, part
 from flexmbs._jit.address import packed
 from flexmbs.algebra.blocks import COLUMN, DIAGONAL, NEIGHBOUR, OFFSET, PLACE, SIGN, SIZE
 from flexmbs.dynamics.equations import residual
+from flexmbs.dynamics.joint_loads import UNKNOWN
 from flexmbs.dynamics.kkt import kkt_blocks
 from flexmbs.system.records import Evaluation, Loads, System, Work
 
@@ -108,6 +109,7 @@ def terms(
     here = Evaluation(q, s, work.zero, work.zero, np.zeros(nz) if z is None else z, work.r)
     dense_terms(system, work, t, here, M, G)
     work.loads.joint[:], work.loads.read[:] = 0.0, 0.0
+    work.loads.read[:, 0] = UNKNOWN  # the next evaluation knows none either, unless it is given them
     return Terms(M, -work.r, G, -work.gs.acceleration, work.gs.position.copy(), work.gs.velocity.copy())
 
 

@@ -5,6 +5,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from draws import drawn
@@ -13,6 +14,8 @@ import flexmbs as fm
 import preprocess as pp
 from flexmbs.audit.modal_band import accurate_range
 from flexmbs.audit.states import audited_states
+from flexmbs.dynamics.dense import terms
+from flexmbs.dynamics.work import make_work
 from flexmbs.errors import AuditWarning
 from flexmbs.results.state import State
 from flexmbs.studies.sequence import solution_of
@@ -254,3 +257,36 @@ def test_states_that_change_are_a_finding_of_linearize() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert fm.linearize(satellite).verdict == "PASS"
+
+
+@numba.njit
+def brake(t, r, A, v, w, reactions):  # type: ignore[no-untyped-def]
+    """A torque by the force of a pin, and by the place."""
+    return 0.0, 0.0, 0.0, 0.0, -0.02 * np.hypot(reactions[0, 0], reactions[0, 2]) - 0.3 * r[0], 0.0
+
+
+@pytest.mark.parametrize("read", ["hinge", "strut", "by friction"])
+def test_forces_that_depend_on_reactions_are_those_of_the_state(read: str) -> None:
+    """A swinging arm braked by the reaction of a joint: no finding, unless accelerations are wrong by 1 %; no memory of loads."""
+    model = fm.Model("arm", gravity=(0, 0, -9.81), frames={"far": (0.9, 0, 0.4)})
+    model.add(fm.RigidBody("arm", mass=2.0, com=(0.3, 0, 0.1), inertia=(0.1, 0.2, 0.3), frames={"end": (0.6, 0, 0)}))
+    model.add(fm.RigidBody("rod", mass=1.0, com=(0.2, 0, 0), inertia=(0.1, 0.2, 0.3), frames={"end": (0.4, 0, 0)}))
+    model.add(fm.Revolute("hinge", model.ground, "arm", axis="y"))
+    model.add(fm.Revolute("knee", "arm/end", "rod", axis="y", q0=0.5))
+    for name, k in (("hinge", 200.0), ("knee", 100.0)):
+        model.add(fm.JointSpring(f"spring of {name}", name, k=k, c=1.0))
+    if read == "strut":
+        model.add(fm.Distance("strut", model.ground["far"], "rod/end", length=0.7))
+    if read in model.joints:
+        model.add(fm.UserForce("brake", "rod", brake, reads=[read]))
+    else:
+        model.add(fm.PinFriction("brake", "hinge", friction=0.3, radius=0.05, length=0.1, regularization=0.05))
+    run = fm.simulate(model, t_end=0.2, output_step=0.05, rtol=1e-8, atol=1e-10)
+    assert run.verdict == "PASS", run.audit
+    assert {check.status for check in audited_states(run, balanced=True)} == {"PASS"}
+    manipulated = run.trajectory._replace(sd=1.01 * run.trajectory.sd)
+    wrong = type(run)(run.compiled, manipulated, {}, run.run)
+    assert {check.status for check in audited_states(wrong, balanced=True)} & {"WARN", "FAIL"}
+    work = make_work(run.compiled.system, run.trajectory.beta[-1])
+    first, again = (terms(run.compiled.system, work, 0.2, run.q[-1].copy(), run.s[-1].copy()).k for _ in range(2))
+    np.testing.assert_array_equal(first, again)
