@@ -2,8 +2,8 @@
 
 Errors of single steps do not show how an unstable or chaotic motion, a switch or an impact amplifies them. The same equations
 are run again with the same method: with fixed steps doubled, those of explicit methods halved, or the tolerance multiplied by
-ten; a long run only in its first part. With the difference d of the positions the error of the run is about d / (2ᵖ − 1), 4 d / 3
-or d / 9 (Hairer, Nørsett and Wanner 1993, Solving Ordinary Differential Equations I, II.4). Once both runs are uncorrelated, d is
+ten; a long run only in its first part, or as a whole if errors grow there so fast that they may reach the size of the
+motion. With the difference d of the positions the error of the run is about d / (2ᵖ − 1), 4 d / 3 or d / 9 (Hairer, Nørsett and Wanner 1993, Solving Ordinary Differential Equations I, II.4). Once both runs are uncorrelated, d is
 as large as the motion, and the estimate only shows that the run is not reliable. Where d itself is above a limit, the run is
 repeated once more, with steps halved or a tenth of the tolerance, and that is judged.
 
@@ -38,6 +38,7 @@ from flexmbs.time_stepping.run import Run
 MOST = 500_000  # evaluations times coordinates, up to 0.1 s: longer runs are run again up to there
 SLOWEST = 1.0  # s, with slow user functions
 SECONDS, MOST_OF_RUN = 0.2, 2.0  # s, or of the run's time: time limit of the second run
+PATIENCE = 60.0  # s: longer runs whose errors grow fast in the first part are not run again as a whole
 MOST_OUTPUTS = 1000
 EXPLOSIVE = 10.0  # growth over half of the time that indicates an unstable motion
 # of comparable coordinates, per step: perturbation of the initial velocities, by which the second run leaves unstable positions
@@ -102,10 +103,18 @@ def second_run(solution: SolutionData, run: Run, scales: Scales) -> list[Check]:
     if found.doubtful and not run.method.explicit:
         finer = _compared(scales, refined(run.method), picked[: len(found.t)])
         found = finer if finer is not None and len(finer.t) == len(found.t) else found
+    if _suspected(solution, found) and found.other.cost * solution.statistics["solve_seconds"] <= PATIENCE:
+        found = _compared(scales, found.other, _some(np.arange(len(solution.t)))) or found
     checks = [_judged(solution, found)]
     if found.forces is not None:
         checks.append(found.forces.check("Forces of the second run", f"with {found.other.what}"))
     return checks
+
+
+def _suspected(solution: SolutionData, found: Compared) -> bool:
+    """True if errors are small where they are known, and may grow too large beyond."""
+    shares, end = np.maximum.accumulate(found.errors.max(axis=1)), float(solution.t[-1])
+    return found.t[-1] < end and float(shares[-1]) <= MOTION[0] < _extrapolated(found.t, shares, end, sped_up=False)
 
 
 def _compared(scales: Scales, other: Other, picked: np.ndarray) -> Compared | None:
@@ -139,7 +148,9 @@ def _judged(solution: SolutionData, found: Compared) -> Check:
     if t[-1] < solution.t[-1]:
         text += f" up to t = {t[-1]:.4g} s, the rest was not checked"
         if status == PASS and _extrapolated(t, shares, float(solution.t[-1])) > MOTION[0]:
-            return Check("Second run", WARN, f"{text}; errors grow exponentially, to the size of the motion by the end", REMEDY)
+            return Check(
+                "Second run", WARN, f"{text}; at the rate of its second half errors grow to the size of the motion", REMEDY
+            )
     if status == PASS:
         return Check("Second run", status, text)
     good = float(t[max(int(np.searchsorted(shares, MOTION[0])) - 1, 0)])
@@ -147,10 +158,13 @@ def _judged(solution: SolutionData, found: Compared) -> Check:
     return Check("Second run", status, text, REMEDY)
 
 
-def _extrapolated(t: np.ndarray, shares: np.ndarray, end: float) -> float:
-    """The relative error at the end if it grows exponentially, by a factor r and then r² over doubled times; else 0."""
+def _extrapolated(t: np.ndarray, shares: np.ndarray, end: float, *, sped_up: bool = True) -> float:
+    """The relative error at the end if it grows exponentially at the rate of the second half, there by `EXPLOSIVE` at least; 0 if
+    it grows less, or, ``sped_up``, if growth by a factor r was not followed by about r² over the doubled time."""
     early, middle, last = (float(np.interp(part * t[-1], t, shares)) for part in (0.25, 0.5, 1.0))
-    if early <= 0.0 or middle <= early or last < EXPLOSIVE * middle or math.log(last / middle) < 1.5 * math.log(middle / early):
+    if early <= 0.0 or middle <= early or last < EXPLOSIVE * middle:
+        return 0.0
+    if sped_up and math.log(last / middle) < 1.5 * math.log(middle / early):
         return 0.0
     rate = math.log(last / middle) / (0.5 * t[-1])
     return last * math.exp(min(rate * (end - t[-1]), 100.0))
@@ -162,7 +176,12 @@ def _outputs(solution: SolutionData, cost: float) -> np.ndarray:
     work = cost * counts["evaluations"] * (4 + solution.s.shape[1]) / MOST
     part = min(1.0, 1.0 / max(work, cost * counts["solve_seconds"] / SLOWEST, 1e-300))
     within = np.flatnonzero(solution.t <= part * solution.t[-1] * (1.0 + 1e-12))
-    return within[np.unique(np.linspace(0, len(within) - 1, min(len(within), MOST_OUTPUTS)).round().astype(int))]
+    return _some(within)
+
+
+def _some(outputs: np.ndarray) -> np.ndarray:
+    """At most `MOST_OUTPUTS` of these."""
+    return outputs[np.unique(np.linspace(0, len(outputs) - 1, min(len(outputs), MOST_OUTPUTS)).round().astype(int))]
 
 
 def another(method: Integrator) -> Other:

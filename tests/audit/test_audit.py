@@ -10,6 +10,7 @@ from audited_models import ball, found, four_bar, oscillator, other_equations, p
 from scipy.integrate import quad
 
 import flexmbs as fm
+from flexmbs.audit import second_run
 from flexmbs.audit.impacts import impact_duration
 from flexmbs.audit.second_opinion import turned
 from flexmbs.system.check import FAIL, PASS, WARN
@@ -417,6 +418,33 @@ def test_chaotic_motions(method, angle, t_end, certain):
     other = fm.simulate(double_pendulum(angle), t_end=t_end, output_step=0.1, rtol=1e-9, atol=1e-11)
     off = np.abs(solution.body("rod1").position - other.body("rod1").position).max()
     assert bool(off < 0.03) is certain
+
+
+@QUIET
+@pytest.mark.parametrize("part", [1e4, 3e4])
+@pytest.mark.parametrize(("angle", "certain"), [(0.5, True), (2.5, False)])
+def test_fast_growth_in_the_first_part_of_a_long_run(angle, certain, part, monkeypatch):
+    """The run is then made again as a whole: the verdict is that of errors that occurred, wherever the first part ends."""
+    monkeypatch.setattr(second_run, "MOST", part)
+    monkeypatch.setattr(second_run, "SLOWEST", math.inf)
+    check = found(fm.simulate(double_pendulum(angle), t_end=20.0, output_step=0.1), "Second run")
+    assert (check.status == "PASS") is certain
+
+
+@QUIET
+def test_a_disc_in_a_round_bowl_is_not_unstable(monkeypatch):
+    """Errors of its free rotation grow fast at first, from round-off, and remain far below the motion."""
+    monkeypatch.setattr(second_run, "MOST", 1.2e4)
+    monkeypatch.setattr(second_run, "SLOWEST", math.inf)
+    angle = np.linspace(0.0, 2.0 * np.pi, 121)[:-1]
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    model = fm.Model("bowl", gravity=(0, -9.81, 0))
+    disc = model.add(fm.RigidBody("disc", mass=2.0, inertia=(0.01, 0.01, 0.01)))
+    model.add(fm.Planar("table", model.ground, disc, axis="z", q0=(0.9 * np.sin(1.2), -0.9 * np.cos(1.2), 0.0)))
+    law = fm.HuntCrossley(stiffness=1e6, damping=1.0)
+    ends = {"points_parent": circle, "points_child": 0.1 * circle, "reverse_parent": True}
+    model.add(fm.CurveContact("touch", model.ground, disc, law=law, preloaded=True, **ends))
+    assert found(fm.simulate(model, t_end=3.0, output_step=0.02), "Second run").status == "PASS"
 
 
 def pendulum(angle):
