@@ -2,8 +2,9 @@
 
 Errors of single steps do not show how an unstable or chaotic motion, a switch or an impact amplifies them. The same equations
 are run again with the same method: with fixed steps doubled, those of explicit methods halved, or the tolerance multiplied by
-ten; a long run only in its first part, or as a whole if errors grow there so fast that they may reach the size of the
-motion. With the difference d of the positions the error of the run is about d / (2ᵖ − 1), 4 d / 3 or d / 9 (Hairer, Nørsett and Wanner 1993, Solving Ordinary Differential Equations I, II.4). Once both runs are uncorrelated, d is
+ten; a long run only in its first part, or as a whole if errors grow there so fast that they may reach the size of the motion.
+With the difference d of the positions the error of the run is about d / (2ᵖ − 1), 4 d / 3 or d / 9
+(Hairer, Nørsett and Wanner 1993, Solving Ordinary Differential Equations I, II.4). Once both runs are uncorrelated, d is
 as large as the motion, and the estimate only shows that the run is not reliable. Where d itself is above a limit, the run is
 repeated once more, with steps halved or a tenth of the tolerance, and that is judged.
 

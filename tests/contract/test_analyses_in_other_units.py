@@ -104,3 +104,44 @@ def test_results_and_verdicts_do_not_depend_on_units(make: Callable[..., fm.Mode
         for name, values in numbers(found, units).items():
             size = max(1.0, np.abs(known[name]).max(initial=0.0))
             np.testing.assert_allclose(values, known[name], atol=1e-8 * size, rtol=0.0, err_msg=name)
+
+
+def door(rng: np.random.Generator) -> fm.Model:
+    """A leaf on two hinges and a bearing between them: two of three hold it in joint coordinates without multipliers."""
+    places = {"low": (0, 0, 0), "top": (0, 1, 0), "between": (0, rng.uniform(0.2, 0.8), 0)}
+    model = fm.Model("door", frames=places)
+    com = (rng.uniform(0.1, 0.5), 0.6, -0.3)
+    model.add(fm.RigidBody("leaf", mass=10.0, com=com, inertia=(0.1, 0.2, 0.2), frames=places))
+    for kind, name in ((fm.Revolute, "low"), (fm.Revolute, "top"), (fm.Cylindrical, "between")):
+        model.add(kind(name, model.ground[name], f"leaf/{name}", axis="y"))
+    return model
+
+
+def four_bar(rng: np.random.Generator) -> fm.Model:
+    """Four parallel hinges: three equations of the closed loop are redundant."""
+    model = fm.Model("four-bar", gravity=(0, 0, -9.81), frames={"far": (0.5, 0, 0)})
+    for name, length in (("left", 0.2), ("rod", 0.5), ("right", 0.4)):
+        com = (length / 2, rng.uniform(-0.1, 0.1), 0)
+        inertia = (0.01, 0.02, 0.02)
+        model.add(fm.RigidBody(name, mass=1.0, com=com, inertia=inertia, frames={"end": (length, 0, 0)}))
+    for name, ends, start in (
+        ("A", (model.ground, "left"), -1.0), ("B", ("left/end", "rod"), 0.9),
+        ("D", (model.ground["far"], "right"), -1.2), ("C", ("rod/end", "right/end"), None),
+    ):  # fmt: skip
+        model.add(fm.Revolute(name, *ends, axis="y", **({} if start is None else {"q0": start})))
+    return model
+
+
+@pytest.mark.parametrize("seed", drawn(1, 20))
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+@pytest.mark.parametrize("make", [door, four_bar])
+def test_reactions_of_least_norm_do_not_depend_on_units(make: Callable[..., fm.Model], coordinates: str, seed: int) -> None:
+    """Forces and moments of redundant joints, which constraints do not determine."""
+    model, found = make(np.random.default_rng(seed)), []
+    for units in (Units(1.0, 1.0, 1.0), *UNITS.values()):
+        run = fm.simulate(InUnits(model, units).changed(), t_end=2e-3, step=1e-3, coordinates=coordinates)
+        views, moment = [run.joint(name) for name in run.joints], units.force * units.length
+        assert not any(view.unique for view in views)
+        found.append(np.hstack([np.hstack([view.force / units.force, view.torque / moment]) for view in views]))
+    for other in found[1:]:
+        np.testing.assert_allclose(other, found[0], rtol=0.0, atol=2e-6 * np.abs(found[0]).max())
