@@ -38,8 +38,8 @@ CLOSED = 1e-10  # rad, or relative to the size of the model, as the others here
 ROUND_OFF = 1e-15  # of lengths
 NEWTON_STEPS = 40
 ACCEPTED_GAP = 1e-7
-MOVED = 1e-9
-COINCIDING = 1e-9  # m, of points
+MOVED = 1e-9  # rad or of the size of the model, also per second: smaller changes are round-off
+COINCIDING = 1e-9  # of the size of the model: distance of points
 MOST_CLOSED = 1500  # velocities, of dense steps
 REPORTED = 1e-6  # change of a declared value (rad or relative, or of its velocity over the largest) above round-off
 SUSPECTS = "initial values, masses and forces"
@@ -300,10 +300,15 @@ def settle(
 
 def changes(compiled: Compiled, q: np.ndarray, s: np.ndarray) -> tuple[Moved, ...]:
     """The joints moved by changes (nq,), (ns,) of all coordinates and velocities."""
-    tree = compiled.system.tree
-    parts = zip(compiled.topology.tree, np.split(q, tree.q_at[1:]), np.split(s, tree.s_at[1:]))
-    found = (Moved(primary.label, _largest(dq), _largest(ds)) for primary, dq, ds in parts)
-    return tuple(each for each in found if max(each.position, each.velocity) > MOVED)
+    tree, found = compiled.system.tree, []
+    sizes_of = np.split(displacement_sizes(compiled), tree.s_at[1:])
+    parts = zip(compiled.topology.tree, np.split(q, tree.q_at[1:]), np.split(s, tree.s_at[1:]), sizes_of)
+    for primary, dq, ds, sizes in parts:
+        n = sum(motion.nv for motion in primary.motions)
+        of_q = np.insert(sizes, n, np.ones(len(dq) - len(ds)))  # Euler parameters are the last of a joint
+        if max(_largest(dq / of_q), _largest(ds / sizes)) > MOVED:
+            found.append(Moved(primary.label, _largest(dq), _largest(ds)))
+    return tuple(found)
 
 
 def _moved(
@@ -447,13 +452,13 @@ def with_constants_of(compiled: Compiled, work: Work, t: float, q: np.ndarray, u
 
 def _undirected(compiled: Compiled, work: Work, t: float, q: np.ndarray) -> list[str]:
     """The forces along a line whose ends coincide: the direction of a tension there is undefined."""
-    found = []
+    found, least = [], COINCIDING * model_size(compiled)
     lines = ((name, force) for name, force in compiled.model.forces.items() if isinstance(force, AlongLine))
     for f, ((name, force), unloaded_length) in enumerate(zip(lines, compiled.initial_constants)):
         law = getattr(force, "law", None)
-        if _length(compiled, work, q, f) > COINCIDING:
+        if _length(compiled, work, q, f) > least:
             continue
-        if unloaded_length > COINCIDING or (law is not None and law(t, 0.0, 0.0) != 0.0):
+        if unloaded_length > least or (law is not None and law(t, 0.0, 0.0) != 0.0):
             found.append(
                 f"forces.{name}: its two points coincide in the initial state, its tension has no direction; move a "
                 "frame, start elsewhere or use a Bushing"

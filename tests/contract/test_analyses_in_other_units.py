@@ -9,6 +9,8 @@ from draws import drawn
 from other_units import InUnits, Units
 
 import flexmbs as fm
+from flexmbs.diagnosis.rank import redundant_rows, singular_position
+from flexmbs.initial.initial_state import consistent_state
 from flexmbs.motions import Slide
 
 UNITS = {"mm": Units(1e3, 1e-3, 1.0), "µm": Units(1e6, 1.0, 1.0), "km": Units(1e-3, 1.0, 1.0)}
@@ -145,3 +147,25 @@ def test_reactions_of_least_norm_do_not_depend_on_units(make: Callable[..., fm.M
         found.append(np.hstack([np.hstack([view.force / units.force, view.torque / moment]) for view in views]))
     for other in found[1:]:
         np.testing.assert_allclose(other, found[0], rtol=0.0, atol=2e-6 * np.abs(found[0]).max())
+
+
+def flat_parallelogram() -> fm.Model:
+    """Four parallel hinges on a line, where the motion may branch."""
+    model = fm.Model("change point", gravity=(0, 0, 0), frames={"far": (0.5, 0, 0)})
+    for name, end in (("left", 0.2), ("rod", 0.5), ("right", 0.2)):
+        model.add(fm.RigidBody(name, mass=1.0, inertia=(0.01, 0.02, 0.02), frames={"end": (end, 0, 0)}))
+    model.add(fm.Revolute("A", model.ground, "left"))
+    model.add(fm.Revolute("B", "left/end", "rod"))
+    model.add(fm.Revolute("D", model.ground["far"], "right"))
+    model.add(fm.Revolute("C", "rod/end", "right/end"))
+    return model
+
+
+def test_singular_positions_are_found_in_all_units() -> None:
+    found = []
+    for units in (Units(1.0, 1.0, 1.0), *UNITS.values()):
+        compiled, start = consistent_state(InUnits(flat_parallelogram(), units).changed())
+        singular = singular_position(compiled, start)
+        assert singular is not None
+        found.append((singular.items, redundant_rows(compiled, start.q, start.s, start.beta)))
+    assert found == [found[0]] * 4
