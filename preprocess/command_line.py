@@ -46,11 +46,12 @@ def inspect_file(
         str | None, typer.Option("--unit", help="Unit of a mesh: m, cm, mm, in, or a system as mm-t-s, in-lbf-s.")
     ] = None,
     as_json: AsJson = False,
+    allow_outside: AllowOutside = False,
 ) -> None:
     """Mass, frames, modes, origin and checks of a flexible body; sets, size and quality of a mesh."""
     from preprocess.command.inspect import inspect as command
 
-    raise typer.Exit(command(file, unit=unit, as_json=as_json))
+    raise typer.Exit(command(file, unit=unit, as_json=as_json, allow_outside=allow_outside))
 
 
 @app.command("compare")

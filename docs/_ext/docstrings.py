@@ -26,6 +26,7 @@ COMMON = {  # of parameters that mean the same everywhere
     "step": "fixed step (s), or None for steps controlled by the error", "rtol": "relative tolerance of controlled steps",
     "atol": "absolute tolerance of controlled steps", "newton_tolerance": "of Newton's method",
     "max_iterations": "most iterations of a step", "at": "a state, equilibrium or solution instead of the declared state",
+    "package_path": "folders with packages of ``package://`` and ``model://``",
     "allow_outside": "whether files outside of the folder may be read", "name": "its name", "t_end": "end time (s)",
     "output_step": "interval of the output times (s)", "progress": "called with the completed fraction and a text",
 }  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -130,10 +130,13 @@ class Robot:
     @classmethod
     def from_urdf(
         cls, path: str | Path, *, tool: str | None = None, gravity: Sequence[float] = DOWN, payload: Body | None = None,
-        links: Mapping[str, Any] | None = None, allow_outside: bool = False, unphysical: str = "warn",
+        links: Mapping[str, Any] | None = None, allow_outside: bool = False,
+        package_path: str | Path | Iterable[str | Path] = (), unphysical: str = "warn",
     ) -> Robot:  # fmt: skip
         """A robot from a URDF file (XML without document types; meshes are not read, see `visuals`).
 
+        allow_outside: whether meshes may lie outside the folder of the file.  package_path: folders with the packages of
+        ``package://``, besides those of the variables ROS_PACKAGE_PATH and GZ_SIM_RESOURCE_PATH.
         tool: name of a link, by default the last one without children.  Links without inertia on fixed joints become frames of
         the supporting link, under their names; the root is fixed to the ground. payload, links: as of `from_dh`. Damping and
         friction of <dynamics>, effort and velocity of <limit> become `motors`, <mimic> a `LinearCoupling`,
@@ -143,7 +146,8 @@ class Robot:
         (`urllib.parse.unquote`); frames are found by both. A `ModelWarning` names elements and attributes that are not
         read. Raises `InputError` with every problem of the file and its line.
         """
-        built = urdf_model(read_urdf(path, allow_outside=allow_outside, unphysical=unphysical), base="fixed", gravity=gravity)
+        urdf = read_urdf(path, allow_outside=allow_outside, package_path=package_path, unphysical=unphysical)
+        built = urdf_model(urdf, base="fixed", gravity=gravity)
         if tool is not None and (not isinstance(tool, str) or tool not in built.frames):
             raise InputError(f"tool: no link {shown(tool)}; {close_names(str(tool), built.frames)}")
         end = built.tip if tool is None else built.frames[tool]

@@ -66,7 +66,8 @@ def _pieces(visual: Visual) -> list[Piece]:
 def _check(file: Path) -> None:
     check_regular(file)
     if not file.exists():
-        raise InputError(f"no file '{file}'")
+        remedy = "copy it there, or give the folder of its package by package_path= or ROS_PACKAGE_PATH"
+        raise InputError(f"no file '{file}'; {remedy}")
 
 
 def _mesh(visual: Visual) -> Mesh:

@@ -1,7 +1,7 @@
 """Models of robots from URDF files."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,7 +36,7 @@ class Built(NamedTuple):
 
 def model_from_urdf(
     path: str | Path, *, base: str = "fixed", gravity: Sequence[float] = (0.0, 0.0, -9.81), allow_outside: bool = False,
-    unphysical: str = "warn",
+    package_path: str | Path | Iterable[str | Path] = (), unphysical: str = "warn",
 ) -> Model:  # fmt: skip
     """The model of a URDF file with joints of all kinds, also floating ones.
 
@@ -44,7 +44,8 @@ def model_from_urdf(
     damping or friction is left out. Joints with <mimic> have a `LinearCoupling` of their name, those with a transmission that
     states the inertia of a rotor (drake:rotor_inertia, drake:gear_ratio) a `RotorInertia`.
     """
-    built = urdf_model(read_urdf(path, allow_outside=allow_outside, unphysical=unphysical), base=base, gravity=gravity)
+    urdf = read_urdf(path, allow_outside=allow_outside, package_path=package_path, unphysical=unphysical)
+    built = urdf_model(urdf, base=base, gravity=gravity)
     rubbing = [name for name, motor in built.motors.items() if motor.viscous or any(motor.coulomb)]
     if rubbing:
         text = f"damping and friction of {', '.join(rubbing[:MOST_SHOWN])}{' …' if len(rubbing) > MOST_SHOWN else ''}"

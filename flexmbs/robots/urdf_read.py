@@ -1,9 +1,9 @@
 """Links and joints of URDF files (Unified Robot Description Format, wiki.ros.org/urdf/XML)."""
 
-import re
+import contextlib
 import warnings
-from collections.abc import Callable, Sequence
-from pathlib import Path, PurePosixPath
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -14,6 +14,7 @@ from scipy.spatial.transform import Rotation
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError, ModelWarning
 from flexmbs.files.paths import file_path
+from flexmbs.files.reach import Reach, reach_of
 from flexmbs.model.arguments import checked
 from flexmbs.model.bodies import inertia_matrix
 from flexmbs.model.fields import name as checked_name
@@ -22,7 +23,7 @@ from flexmbs.model.frames import GROUND, Frame
 from flexmbs.model.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
 from flexmbs.robots.links import Motor
 from flexmbs.robots.urdf_elements import counted, rotors, unread
-from flexmbs.robots.visuals import Visual, visual_path
+from flexmbs.robots.visuals import Visual
 from flexmbs.robots.xml_tree import Element, numbers, read_xml
 
 JOINTS: dict[str, type[Joint]] = {
@@ -111,7 +112,10 @@ def item_name(name: str) -> str:
     return found.replace(" ", "%20") if name != name.strip() else found
 
 
-def read_urdf(path: str | Path, *, allow_outside: bool = False, unphysical: str = "warn") -> Urdf:
+def read_urdf(
+    path: str | Path, *, allow_outside: bool = False, package_path: str | Path | Iterable[str | Path] = (),
+    unphysical: str = "warn",
+) -> Urdf:  # fmt: skip
     """The links, joints and visuals of a file; meshes are not read, only their paths checked.
 
     unphysical: what becomes of inertias that no distribution of mass has: "warn", "error" or "repair". Raises `InputError`, a
@@ -123,7 +127,7 @@ def read_urdf(path: str | Path, *, allow_outside: bool = False, unphysical: str 
     root = read_xml(path)
     if root.tag != "robot":
         raise InputError(f"{path}:{root.line}: the root element must be <robot>, not <{root.tag[:40]}>")
-    reader = _Reader(path, allow_outside, unphysical)
+    reader = _Reader(path, reach_of(path, allow_outside=allow_outside, package_path=package_path), unphysical)
     reader.reject_xacro(root)
     elements = reader.named(root, "link")
     links = {link: reader.inertial(element, link) for link, element in elements.items()}
@@ -174,8 +178,8 @@ def nearest_physical(inertia: np.ndarray) -> np.ndarray:
 class _Reader:
     """Conversion of elements to values; problems are collected with their lines."""
 
-    def __init__(self, path: Path, allow_outside: bool, unphysical: str) -> None:
-        self.path, self.allow_outside, self.unphysical = path, allow_outside, unphysical
+    def __init__(self, path: Path, reach: Reach, unphysical: str) -> None:
+        self.path, self.reach, self.unphysical = path, reach, unphysical
         self.problems: list[str] = []
         self.strange: list[str] = []  # links with inertias that no distribution of mass has
 
@@ -285,7 +289,8 @@ class _Reader:
                 at = f"{item}.{shape.tag}"
                 if shape.tag == "mesh" and (file := shape.attributes.get("filename")):
                     scale = self.numbers(shape, "scale", 3, at) if "scale" in shape.attributes else (1.0, 1.0, 1.0)
-                    found.append(Visual(name, "mesh", visual_path(file, self.path), (), scale, origin, colour))
+                    with contextlib.suppress(ValueError):  # which `check_meshes` reports
+                        found.append(Visual(name, "mesh", self.reach.path(file), (), scale, origin, colour))
                 elif shape.tag in SIZES:
                     size = [x for key, count in SIZES[shape.tag] for x in self.numbers(shape, key, count, at)]
                     found.append(Visual(name, shape.tag, None, tuple(size), (1.0, 1.0, 1.0), origin, colour))
@@ -411,31 +416,16 @@ class _Reader:
             known.update(seen)
 
     def check_meshes(self, root: Element) -> None:
-        """Meshes must be named within the folder of the file."""
+        """Meshes and textures must be within reach of the file."""
         stack = [root]
         while stack:
             element = stack.pop()
             stack += reversed(element.children)
-            if element.tag in ("mesh", "texture") and not self.allow_outside:
-                name = element.attributes.get("filename", "")
-                if name and not _inside(name, self.path.parent):
-                    self.say(
-                        element, f"{element.tag} {shown(name)} is outside the file's folder; copy it there or set allow_outside"
-                    )
-
-
-def _inside(name: str, folder: Path) -> bool:
-    """True if a mesh, relative or ``package://``, is within the folder."""
-    package, count = re.subn(r"^package://", "", name)
-    if not count and re.match(r"[A-Za-z][\w+.-]*:", name):
-        return False
-    place = PurePosixPath(package.replace("\\", "/"))
-    if place.is_absolute() or ".." in place.parts or "\0" in name:
-        return False
-    try:
-        return (folder / place).resolve().is_relative_to(folder.resolve())
-    except (OSError, RuntimeError):
-        return False
+            if element.tag in ("mesh", "texture") and (name := element.attributes.get("filename")):
+                try:
+                    self.reach.path(name)
+                except ValueError as error:
+                    self.say(element, f"{element.tag} {error}")
 
 
 def _axis(text: str) -> tuple[float, ...]:

@@ -1,6 +1,5 @@
 """What links look like: visual elements of URDF, MJCF and SDF files, by file names; nothing is read."""
 
-import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,17 +22,3 @@ class Visual(NamedTuple):
     scale: tuple[float, ...]
     origin: Frame
     colour: tuple[float, ...] | None
-
-
-def visual_path(name: str, urdf: Path) -> Path:
-    """The path of a mesh that a file names: relative to its folder, or ``package://package/…``, ``model://model/…`` with the
-    package among the folders above the file or beside them; else in the folder of the file."""
-    place, count = re.subn(r"^(package|model)://", "", name.replace("\\", "/"))
-    if not count:
-        return urdf.parent / re.sub(r"^file://", "", place)
-    package, _, inside = place.partition("/")
-    for folder in urdf.absolute().parents:
-        for base in (folder, folder / package):
-            if base.name == package and (base / inside).exists():
-                return base / inside
-    return urdf.parent / place

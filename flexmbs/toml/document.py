@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from flexmbs.declaration import NestedError, Problem, shown
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import opened
+from flexmbs.files.reach import Reach
 from flexmbs.toml.guard import check_nesting
 from flexmbs.toml.lines import line_of
 
@@ -78,9 +79,7 @@ class Locator:
     """Paths in a file: relative to its folder and inside it, unless the user allows others."""
 
     def __init__(self, folder: Path, allow_outside: bool, what: str = "model") -> None:
-        self.folder = folder.resolve()
-        self.allow_outside = allow_outside
-        self.what = what
+        self.reach = Reach(folder.resolve(), allow_outside, what=what)
 
     def located(self, table: Mapping[str, Any], key: str = "file") -> Mapping[str, Any]:
         """The table with the absolute path of the file under ``key``, if it names one."""
@@ -93,16 +92,9 @@ class Locator:
         try:
             if "://" in file:
                 raise ValueError(f"{shown(file)} is an address; only files are read")
-            path = (self.folder / file).resolve()
-        except (OSError, ValueError, RuntimeError) as error:
-            raise NestedError([Problem((key,), f"{shown(file)} is not a path: {error}")]) from None
-        if not self.allow_outside and (Path(file).is_absolute() or not path.is_relative_to(self.folder)):
-            text = (
-                f"{shown(file)} is not inside the {self.what}'s folder; move it there, or set "
-                f"allow_outside=True (--allow-outside)"
-            )
-            raise NestedError([Problem((key,), text)])
-        return path
+            return self.reach.path(file)
+        except ValueError as error:
+            raise NestedError([Problem((key,), str(error))]) from None
 
 
 class Collector:

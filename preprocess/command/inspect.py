@@ -22,7 +22,7 @@ PIECES = "accuracy: pieces, "
 HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
-def inspect(path: Path, *, unit: str | None, as_json: bool) -> int:
+def inspect(path: Path, *, unit: str | None, as_json: bool, allow_outside: bool) -> int:
     """Print the content of a flexible body, a mesh or a file of another program; exit code 0 if all checks hold, else 2. Raises
     InputError."""
     from flexmbs.flexible_body.divided import DividedBodyData, is_divided
@@ -32,7 +32,7 @@ def inspect(path: Path, *, unit: str | None, as_json: bool) -> int:
 
     suffix, start = path.suffix.lower(), _start(path)
     if suffix in READERS and start != HDF5:
-        return _inspect_mesh(path, unit, as_json)
+        return _inspect_mesh(path, unit, as_json, allow_outside)
     if start == HDF5 and is_divided(path):
         return _inspect_pieces(DividedBodyData.load(path), as_json)
     if not any(suffix in importer.suffixes for importer in FORMATS.values()):
@@ -149,7 +149,7 @@ def _inspect_matrices(fe: FEModel, as_json: bool) -> int:
     return 0
 
 
-def _inspect_mesh(path: Path, unit: str | None, as_json: bool) -> int:
+def _inspect_mesh(path: Path, unit: str | None, as_json: bool, allow_outside: bool) -> int:
     import warnings
 
     from preprocess.inputs.warning import PreprocessWarning
@@ -158,7 +158,7 @@ def _inspect_mesh(path: Path, unit: str | None, as_json: bool) -> int:
     with warnings.catch_warnings():
         if unit is None:
             warnings.filterwarnings("ignore", ".* large with unit", PreprocessWarning)
-        mesh = read_mesh(path, unit=unit or "m")
+        mesh = read_mesh(path, unit=unit or "m", allow_outside=allow_outside)
     if as_json:
         put_json(mesh_facts(mesh) | {"unit": unit})
         return 0

@@ -48,13 +48,13 @@ OF_MESH = (*KEYWORDS, "PART", "INSTANCE")
 MESH = (*OF_MESH, "END PART", "END INSTANCE", *GENERATORS)
 
 
-def read_abaqus(path: Path, structural: bool = False) -> RawMesh:
+def read_abaqus(path: Path, structural: bool = False, *, allow_outside: bool = False) -> RawMesh:
     """Mesh of an input file. Raises InputError with the line for anything malformed or unsupported."""
     model, parts = Reading(structural=structural), dict[str, Reading]()
     stack: list[tuple[Reading, str, tuple[Array, Array]]] = [(model, "", (np.eye(3), np.zeros(3)))]
     left: Counter[tuple[str, str]] = Counter()
     deck = Deck()
-    for keyword, given, line, rows, table in keyword_blocks(path):
+    for keyword, given, line, rows, table in keyword_blocks(path, allow_outside):
         left_out = None if structural else _left_out(keyword, given, len(rows))
         checked = not left_out and (keyword in OF_MESH or (structural and not deck.ended))
         options = known_options(keyword, given, line) if checked else given

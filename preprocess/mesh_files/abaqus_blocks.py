@@ -79,9 +79,9 @@ OTHER_TYPES = (
 Block = tuple[str, dict[str, str], str, Rows, Array | None]
 
 
-def keyword_blocks(path: Path) -> Iterator[Block]:
+def keyword_blocks(path: Path, allow_outside: bool = False) -> Iterator[Block]:
     """Keyword, options, location, data rows and table of each keyword block, included files followed."""
-    includes = Includes(path)
+    includes = Includes(path, allow_outside)
     current: tuple[str, dict[str, str], str] | None = None
     rows: Rows = []
     table: Array | None = None

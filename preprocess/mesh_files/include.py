@@ -1,10 +1,12 @@
-"""Included files of a mesh file: only from its own folder, without recursion."""
+"""Included files of a mesh file: from its own folder unless others are allowed, without recursion."""
 
+import contextlib
 import re
 from pathlib import Path
 
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import read_text
+from flexmbs.files.reach import Reach
 
 DEEPEST = 10
 LARGEST = 2**31  # bytes of all included files
@@ -13,23 +15,21 @@ _NAME = re.compile(r"(?:\bINPUT\s*=|^\s*INCLUDE\s)\s*([^,\r\n]{1,400})", re.I | 
 
 
 class Includes:
-    """Stack of nested files being read, all from the folder of the first."""
+    """Stack of nested files being read; names are relative to the folder of the first."""
 
-    def __init__(self, path: Path) -> None:
-        self._root, self._open, self._size = path.resolve().parent, [path.resolve()], 0
+    def __init__(self, path: Path, allow_outside: bool) -> None:
+        self._reach = _reach(path, allow_outside)
+        self._open, self._size = [path.resolve()], 0
 
     def lines(self, where: str, name: str) -> list[str]:
         """Lines of the file ``name``, relative to the folder. Raises InputError with the location ``where``."""
         wanted = name.strip().strip("'\"")
         try:
-            path = (self._root / wanted).resolve()
-            inside, found = path.is_relative_to(self._root), path.is_file()
-        except (OSError, ValueError) as error:
-            raise InputError(f"{where}: {wanted[:60]!r} is not a file name ({error})") from None
-        if not wanted or not inside:
-            raise InputError(f"{where}: {wanted[:60]!r} is outside the folder {self._root}; copy it there")
-        if not found:
-            raise InputError(f"{where}: file {wanted[:60]!r} does not exist; copy it to {self._root}")
+            path = self._reach.path(wanted)
+        except ValueError as error:
+            raise InputError(f"{where}: {error}") from None
+        if not path.is_file():
+            raise InputError(f"{where}: file {wanted[:60]!r} does not exist; copy it to {self._reach.folder}")
         if path in self._open:
             raise InputError(f"{where}: {wanted[:60]!r} includes itself")
         self._size += path.stat().st_size
@@ -43,14 +43,19 @@ class Includes:
         self._open.pop()
 
 
-def included_files(path: Path) -> tuple[Path, ...]:
-    """Files in its folder that a text mesh file reads, directly or through others; missing ones are omitted."""
+def included_files(path: Path, allow_outside: bool = False) -> tuple[Path, ...]:
+    """Files within reach that a text mesh file reads, directly or through others; missing ones are omitted."""
     found: list[Path] = []
     pending = [path.resolve()]
     while pending and path.suffix.lower() in TEXT_SUFFIXES and path.is_file():
         for name in _NAME.findall(read_text(pending.pop())):
-            other = (path.resolve().parent / name.strip().strip("'\"")).resolve() if "\0" not in name else path
-            if other.is_relative_to(path.resolve().parent) and other not in (*found, path.resolve()) and other.is_file():
-                found.append(other)
-                pending.append(other)
+            with contextlib.suppress(ValueError):
+                other = _reach(path, allow_outside).path(name.strip().strip("'\""))
+                if other not in (*found, path.resolve()) and other.is_file():
+                    found.append(other)
+                    pending.append(other)
     return tuple(found)
+
+
+def _reach(path: Path, allow_outside: bool) -> Reach:
+    return Reach(path.resolve().parent, allow_outside, what="mesh file")

@@ -75,12 +75,12 @@ class Bulk:
     structures: Structures = field(default_factory=Structures)
 
 
-def read_nastran(path: Path, structural: bool = False) -> RawMesh:
+def read_nastran(path: Path, structural: bool = False, *, allow_outside: bool = False) -> RawMesh:
     """Nastran bulk data; property numbers become sets "property 7", SPC, SPC1, SET, SET1, RBE2 and RBE3 node sets.
 
     structural: shells, CBAR, CBEAM and CROD as elements; RBE2, RBE3, CELAS, CBUSH and MPC as connections; materials and masses.
     """
-    bulk = _bulk(path, structural)
+    bulk = _bulk(path, structural, allow_outside)
     row = {number: n for n, number in enumerate(bulk.positions)}
     node_ids = np.array(list(bulk.positions), dtype=np.int64)
     by_kind: dict[tuple[str, int], list[tuple[int, list[int]]]] = defaultdict(list)
@@ -139,17 +139,17 @@ def _unique(members: Iterable[int]) -> Indices:
     return np.unique(np.array(list(members), dtype=np.int64))
 
 
-def _bulk(path: Path, structural: bool) -> Bulk:
+def _bulk(path: Path, structural: bool, allow_outside: bool) -> Bulk:
     """Content of a bulk data file. Raises InputError with the line for anything malformed or unsupported."""
     lines = read_text(path).splitlines()
     start = next((n for n, line in enumerate(lines) if re.match(r"\s*BEGIN\s+(BULK|SUPER)", line, re.I)), -1)
-    cards = list(cards_of(path, lines[start + 1 :], start + 1))
+    cards = list(cards_of(path, lines[start + 1 :], start + 1, allow_outside))
     if not any(card.name == "GRID" for card in cards):
         raise InputError(f"{path}: has no GRID card; expected Nastran bulk data (BEGIN BULK … ENDDATA)")
     if start < 0 and any(re.match(r"\s*CEND\b", line, re.I) for line in lines):
         raise InputError(f"{path}: has CEND, but no BEGIN BULK; write it before the bulk data")
     require_known(cards)
-    before = case_control(path, lines[: max(start, 0)])
+    before = case_control(path, lines[: max(start, 0)], allow_outside)
     bulk = Bulk(either_sets=sets_of(path, before), structures=Structures(source=str(path)))
     bulk.structures.frames = systems = Systems.of(cards)
     if structural:

@@ -32,9 +32,9 @@ def included_name(text: str) -> str | None:
     return found.group(1) if found else None
 
 
-def cards_of(path: Path, lines: list[str], before: int) -> Iterator[Card]:
+def cards_of(path: Path, lines: list[str], before: int, allow_outside: bool = False) -> Iterator[Card]:
     """Entries with their continuation lines joined, INCLUDE followed."""
-    includes = Includes(path)
+    includes = Includes(path, allow_outside)
     yield from _entries(path, lines, before, includes)
 
 

@@ -14,9 +14,9 @@ from preprocess.mesh_files.include import Includes
 from preprocess.mesh_files.nastran_cards import included_name, listed_numbers
 
 
-def case_control(path: Path, lines: list[str]) -> list[str]:
+def case_control(path: Path, lines: list[str], allow_outside: bool = False) -> list[str]:
     """The lines before BEGIN BULK, those of included files among them. Raises InputError."""
-    return list(_lines(path, lines, Includes(path)))
+    return list(_lines(path, lines, Includes(path, allow_outside)))
 
 
 def _lines(path: Path, lines: list[str], includes: Includes) -> Iterator[str]:

@@ -28,6 +28,7 @@ def read_mesh(
     fix: str | Iterable[str] = (),
     separate: bool = False,
     structural: bool = False,
+    allow_outside: bool = False,
 ) -> Mesh:
     """Mesh of a file: Gmsh .msh (2.2, 4.1), Abaqus or CalculiX .inp, Nastran .bdf, VTU, MED.
 
@@ -39,6 +40,7 @@ def read_mesh(
     T3D2; CTRIA3, CQUAD4, CTRIA6, CQUAD8, CBAR, CBEAM, CROD, CTUBE, CONROD) as elements instead of named edges and faces, with the
     sections, materials, connections and masses of Abaqus, CalculiX and Nastran files, for `assemble`.
     separate: accept parts that do not share nodes, for connections between them.
+    allow_outside: accept included files outside the folder of the file.
     Node sets, named surfaces (their nodes) and physical groups become node sets; nodes without an element are omitted.
     Raises InputError for an unreadable file or an invalid mesh.
 
@@ -58,7 +60,8 @@ def read_mesh(
     unknown = [name for name in fix if name != "orientation"]
     if unknown:
         raise InputError(f"{source}: fix {unknown[0]!r} is unknown; the only one is 'orientation'")
-    raw = raw_mesh(Path(path), flag(structural, f"{source}: structural"))
+    outside = flag(allow_outside, f"{source}: allow_outside")
+    raw = raw_mesh(Path(path), flag(structural, f"{source}: structural"), allow_outside=outside)
     for notice in (*raw.notices, *raw.declared.doubtful_materials(units)):
         warnings.warn(f"{source}: {notice}", PreprocessWarning, stacklevel=3)
     mesh = _mesh(raw, source, units)

@@ -12,12 +12,13 @@ from flexmbs.files.inputs import check_regular
 from preprocess.inputs.guard import reason
 from preprocess.mesh_files.abaqus import read_abaqus
 from preprocess.mesh_files.gmsh import read_gmsh
+from preprocess.mesh_files.include import TEXT_SUFFIXES
 from preprocess.mesh_files.med import read_med
 from preprocess.mesh_files.nastran import read_nastran
 from preprocess.mesh_files.raw_mesh import RawMesh
 from preprocess.mesh_files.vtu import read_vtu
 
-READERS: dict[str, Callable[[Path, bool], RawMesh]] = {
+READERS: dict[str, Callable[..., RawMesh]] = {
     ".msh": read_gmsh,
     ".inp": read_abaqus,
     ".vtu": read_vtu,
@@ -37,8 +38,8 @@ EXPECTED = {
 }
 
 
-def raw_mesh(path: Path, structural: bool = False) -> RawMesh:
-    """Content of a mesh file, its beams and shells as elements if ``structural``.
+def raw_mesh(path: Path, structural: bool = False, *, allow_outside: bool = False) -> RawMesh:
+    """Content of a mesh file with the files that it includes, its beams and shells as elements if ``structural``.
 
     Raises InputError with file, location and reason.
     """
@@ -51,6 +52,8 @@ def raw_mesh(path: Path, structural: bool = False) -> RawMesh:
     if path.stat().st_size == 0:
         raise InputError(f"{path}: the file is empty; expected {EXPECTED[path.suffix.lower()]} at byte 0")
     try:
+        if path.suffix.lower() in TEXT_SUFFIXES:
+            return reader(path, structural, allow_outside=allow_outside)
         return reader(path, structural)
     except InputError as error:
         raise InputError(*(each if str(path) in each else f"{path}: {each}" for each in error.problems)) from error

@@ -21,14 +21,14 @@ BLOCK = 1 << 20
 MADE = (".h5", ".html", ".toml")  # outputs, and the part file itself
 
 
-def input_digest(table: Mapping[str, Any], files: Iterable[Path]) -> str:
+def input_digest(table: Mapping[str, Any], files: Iterable[Path], allow_outside: bool = False) -> str:
     """SHA-256 of the keys and values of a part file, the bytes of the files it reads with what they include, and the program.
 
     Raises InputError.
     """
     digest = hashlib.sha256(program_digest().encode())
     digest.update(json.dumps(table, sort_keys=True, default=str).encode())
-    for path in (each for named in files for each in (named, *included_files(named))):
+    for path in (each for named in files for each in (named, *included_files(named, allow_outside))):
         digest.update(f"\n{path.name}\n".encode())
         _update(digest, path)
     return digest.hexdigest()

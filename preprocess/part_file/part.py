@@ -149,7 +149,7 @@ class Division:
 @dataclass(frozen=True, eq=False)
 class Part:
     """Content of a part file: the arguments of `read_mesh`, `assemble`, `reduce` and `divide`; ``files``: all files it reads;
-    ``reader``: what made it of its document.
+    ``reader``: what made it of its document; ``allow_outside``: whether files may be outside its folder.
 
     Examples
     --------
@@ -189,6 +189,7 @@ class Part:
     division: Division | None
     files: tuple[Path, ...]
     reader: Callable[[Document], Part] = field(repr=False)
+    allow_outside: bool = False
 
     def numbers(self) -> dict[str, float]:
         """All numbers of the part file by the paths of their keys: ``{"material.E": 70e9, "damping": 0.01, …}``."""
@@ -209,6 +210,7 @@ class Part:
                 fix=self.options.fix,
                 separate=bool(self.connections),
                 structural=self.options.structural,
+                allow_outside=self.allow_outside,
             )
 
     def model(self, *, allow_large: bool = False) -> FEModel:
@@ -301,7 +303,7 @@ class Part:
     def digest(self) -> str:
         """SHA-256 of all inputs, to detect an unchanged part. Raises InputError."""
         beside = () if self.matrices is None else companions(Path(self.matrices.file))
-        return input_digest(self.document.table, (*self.files, *beside))
+        return input_digest(self.document.table, (*self.files, *beside), self.allow_outside)
 
     @contextmanager
     def located(self) -> Iterator[None]:

@@ -101,6 +101,7 @@ def part_of(document: Document, *, allow_outside: bool) -> Part:
         stress=one("stress", table.get("stress", True), _stress),
         files=tuple(files.used),
         reader=functools.partial(part_of, allow_outside=allow_outside),
+        allow_outside=allow_outside,
     )
     if notes.problems:
         raise document.refusal(notes.problems)

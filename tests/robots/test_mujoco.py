@@ -258,7 +258,7 @@ WRONG = {
     "inertia of a 'mesh' geom": (BODY.replace("size", 'type="mesh" mesh="m" size'), ""),
     "a sphere needs 1 number > 0": (BODY.replace('size=".1"', 'size="0"'), ""),
     "body 'b' is defined twice": (BODY + BODY.replace('"j"', '"k"'), ""),
-    "outside the file's folder": ("", '<include file="../other.xml"/>'),
+    "is not inside the file's folder": ("", '<include file="../other.xml"/>'),
     "<compiler>.angle: must be degree or radian, not 'gradian'": (BODY, '<compiler angle="gradian"/>'),
     "<body 'b'>.euler: quat gives the orientation already": (BODY.replace("<body", '<body euler="0 0 9" quat="1 0 0 0"'), ""),
     "<joint 'j'>.type: a ball joint before it turns": (BODY.replace("<joint", '<joint type="ball"/><joint'), ""),

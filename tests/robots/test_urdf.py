@@ -159,7 +159,7 @@ WRONG = {
     "effort": (robot(*AB, joint("j", "continuous", "a", "b", '<limit effort="x"/>')), "joint 'j'.limit.effort: must be a number"),
     "velocity": (robot(*AB, joint("j", "continuous", "a", "b", '<limit velocity="-1"/>')), "velocity: must be >= 0, not -1"),
     "mesh": (robot(link("a", mesh("package://../../x.stl"))), "mesh 'package://../../x.stl'"),
-    "mesh of the net": (robot(link("a", mesh("http://x.org/x.stl"))), "is outside the file's"),
+    "mesh of the net": (robot(link("a", mesh("http://x.org/x.stl"))), "is an address; only files"),
 }  # fmt: skip
 
 

@@ -169,7 +169,7 @@ def test_visuals_are_kept_for_pictures(tmp_path: Path) -> None:
     )
     steel = '<material name="steel"><color rgba="0.5 0.6 0.7 1"/></material>'
     text = [steel, '<link name="base"/>', link("arm", more="".join(looks)), joint("j", "continuous", "base", "arm", AXIS)]
-    robot = fm.Robot.from_urdf(written(package / "urdf", *text))
+    robot = fm.Robot.from_urdf(written(package / "urdf", *text), package_path=tmp_path)
     found, box, cylinder, sphere, near = robot.visuals
     assert {visual.link for visual in robot.visuals} == {"arm"}
     assert (found.kind, found.file, found.scale) == ("mesh", package / "meshes" / "arm.stl", (1.0, 2.0, 0.001))

@@ -10,6 +10,7 @@ import numpy as np
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.files.paths import file_path
+from flexmbs.files.reach import reach_of
 from flexmbs.model.arguments import checked, checked_kind
 from flexmbs.model.fields import switch
 from flexmbs.model.joints import Joint
@@ -45,8 +46,8 @@ def from_mujoco(
 
     keyframe: name or number of the one whose positions, velocities and commands are the initial ones.  commands: laws of time or
     numbers by actuator; otherwise those of the keyframe, or zero.  limits: whether limits of joints become `JointLimit` contacts.
-    strict: raise `InputError` for what is left out.  allow_outside: whether included files may lie outside the folder of the
-    file. Raises `InputError` with every problem and its line. Source: MuJoCo documentation, XML reference.
+    strict: raise `InputError` for what is left out.  allow_outside: whether files that it names may lie outside the folder of
+    the file. Raises `InputError` with every problem and its line. Source: MuJoCo documentation, XML reference.
 
     Examples
     --------
@@ -60,7 +61,8 @@ def from_mujoco(
     path, allow_outside = file_path(path), checked("allow_outside", switch, allow_outside)
     limits, strict = checked("limits", switch, limits), checked("strict", switch, strict)
     given_commands = checked_kind("commands", Mapping, commands or {})
-    root, report = read_document(path, allow_outside=allow_outside), Report(path)
+    reach = reach_of(path, allow_outside=allow_outside)
+    root, report = read_document(path, reach), Report(path)
     compiler, defaults = compiler_of(root, report), Defaults(root, report)
     options = _options(root, report)
     off = {key for flag in _elements(root, "option", "flag") for key, value in flag.attributes.items() if value == "disable"}
@@ -68,7 +70,7 @@ def from_mujoco(
     if "passive" in off:  # of versions before 3.4
         off |= {"spring", "damper"}
     disabled = {int(each) for each in numbers(options.text("actuatorgroupdisable"))}
-    looks = Looks(root, defaults, report, path.parent, allow_outside=allow_outside)
+    looks = Looks(root, defaults, report, reach)
     draft = Draft(read_tree(root, defaults, compiler, looks), compiler, report)
     for body in draft.tree.bodies:
         add_joints(draft, body)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
+from flexmbs.files.reach import Reach
 from flexmbs.robots.imported import Report
 from flexmbs.robots.mjcf.values import ORIENTATIONS
 from flexmbs.robots.xml_tree import Element, read_xml
@@ -17,19 +18,19 @@ ACTUATORS = (
 MAIN = "main"
 
 
-def read_document(path: Path, *, allow_outside: bool) -> Element:
+def read_document(path: Path, reach: Reach) -> Element:
     """The root <mujoco> with the content of included files in place of <include>. Raises `InputError`."""
     root = read_xml(path)
     if root.tag != "mujoco":
         raise InputError(f"{root.place}: the root element must be <mujoco>, not <{root.tag[:40]}>")
-    return _Includes(path, allow_outside).expanded(root)
+    return _Includes(path, reach).expanded(root)
 
 
 class _Includes:
     """Replacement of <include> by the content of its file, each of which is included once."""
 
-    def __init__(self, path: Path, allow_outside: bool) -> None:
-        self.folder, self.allow_outside, self.seen = path.parent, allow_outside, {path.resolve()}
+    def __init__(self, path: Path, reach: Reach) -> None:
+        self.reach, self.seen = reach, {path.resolve()}
 
     def expanded(self, element: Element) -> Element:
         children: list[Element] = []
@@ -41,14 +42,13 @@ class _Includes:
         name = element.attributes.get("file", "")
         if not name:
             raise InputError(f"{element.place}: <include>: attribute 'file' is missing")
-        path = next((each for each in (self.folder / name, element.path.parent / name) if each.exists()), self.folder / name)
-        if not (self.allow_outside or path.resolve().is_relative_to(self.folder.resolve())):
-            raise InputError(
-                f"{element.place}: include {shown(name)} is outside the file's folder; copy it there or set allow_outside"
-            )
-        if path.resolve() in self.seen:
+        try:
+            path = self.reach.path(name, self.reach.folder, element.path.parent)
+        except ValueError as error:
+            raise InputError(f"{element.place}: include {error}") from None
+        if path in self.seen:
             raise InputError(f"{element.place}: include {shown(name)}: the file is included already; a file can be included once")
-        self.seen.add(path.resolve())
+        self.seen.add(path)
         root = read_xml(path)
         if root.tag not in INCLUDED:
             raise InputError(f"{root.place}: the root element of an included file must be <mujoco>, not <{root.tag[:40]}>")

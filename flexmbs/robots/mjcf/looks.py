@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from flexmbs.files.reach import Reach
 from flexmbs.model.frames import Frame
 from flexmbs.robots.imported import Report
 from flexmbs.robots.mjcf.document import MAIN, Defaults
@@ -23,10 +24,10 @@ DOUBLED = {"box": (2.0, 2.0, 2.0), "cylinder": (1.0, 2.0), "capsule": (1.0, 2.0)
 class Looks:
     """Materials and meshes of a file by their names."""
 
-    def __init__(self, root: Element, defaults: Defaults, report: Report, folder: Path, *, allow_outside: bool) -> None:
-        self.defaults, self.report, self.folder, self.allow_outside = defaults, report, folder, allow_outside
+    def __init__(self, root: Element, defaults: Defaults, report: Report, reach: Reach) -> None:
+        self.defaults, self.report, self.reach = defaults, report, reach
         compiler = {key: value for each in root.all("compiler") for key, value in each.attributes.items()}
-        self.meshes_in = folder / (compiler.get("meshdir") or compiler.get("assetdir") or "")
+        self.meshes_in = reach.folder / (compiler.get("meshdir") or compiler.get("assetdir") or "")
         self.colours = {each.text("name"): self._colour(each) for each in self._assets(root, "material")}
         self.meshes = dict(self._mesh(each) for each in self._assets(root, "mesh") if "file" in each)
 
@@ -35,9 +36,9 @@ class Looks:
             for element in section.all(tag):
                 yield Given(element, self.defaults.of(element, MAIN), self.report)
 
-    def _mesh(self, given: Given) -> tuple[str, tuple[Path, tuple[float, ...]]]:
-        file = self.meshes_in / given.text("file").replace("\\", "/")
-        return given.text("name", file.stem), (file, tuple(given.vector("scale", (1.0, 1.0, 1.0)).tolist()))
+    def _mesh(self, given: Given) -> tuple[str, tuple[str, tuple[float, ...]]]:
+        file = given.text("file").replace("\\", "/")
+        return given.text("name", Path(file).stem), (file, tuple(given.vector("scale", (1.0, 1.0, 1.0)).tolist()))
 
     def _colour(self, given: Given) -> tuple[float, ...] | None:
         return tuple(given.numbers("rgba", (1.0,) * 4).tolist()) if "rgba" in given else None
@@ -64,9 +65,12 @@ class Looks:
         if given.text("mesh") not in self.meshes:
             return None
         file, scale = self.meshes[given.text("mesh")]
-        if not (self.allow_outside or file.resolve().is_relative_to(self.folder.resolve())):
+        try:
+            path = self.reach.path(file, self.meshes_in)
+        except ValueError as error:
+            self.report.note(f"mesh {error}")
             return None
-        return Visual(body, "mesh", file, (), scale, _frame(pose), colour)
+        return Visual(body, "mesh", path, (), scale, _frame(pose), colour)
 
 
 def _frame(pose: Pose) -> Frame:

@@ -1,7 +1,7 @@
 """`from_sdf`: a model from an SDF file."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +11,7 @@ from flexmbs.api.model import Model
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.files.paths import file_path
+from flexmbs.files.reach import reach_of
 from flexmbs.model.arguments import checked
 from flexmbs.model.bodies import RigidBody
 from flexmbs.model.contacts import JointLimit
@@ -39,7 +40,7 @@ AXES = {"fixed": 0, "ball": 0, "revolute": 1, "continuous": 1, "prismatic": 1, "
 
 def from_sdf(
     path: str | Path, *, gravity: Sequence[float] | None = None, limits: bool = False, strict: bool = False,
-    allow_outside: bool = False,
+    allow_outside: bool = False, package_path: str | Path | Iterable[str | Path] = (),
 ) -> Imported:  # fmt: skip
     """The model of an SDF file (SDFormat 1.5 or later) with one world, or one model.
 
@@ -49,9 +50,12 @@ def from_sdf(
     static models stand. Collisions, plugins, and elements that are not read or misspelt are named by ``notes`` and one
     `ModelWarning`.
 
-    gravity (m/s²): by default that of the world, or of the specification, 9.8 m/s² downwards.  limits: whether limits of joints
-    become `JointLimit` contacts.  strict: raise `InputError` for what is left out.  allow_outside: whether included files may lie
-    outside the folder of the file. Raises `InputError` with the problems and their lines. Source: SDFormat specification 1.11.
+    gravity (m/s²): by default that of the world, or of the specification, 9.8 m/s² downwards.
+    limits: whether limits of joints become `JointLimit` contacts.  strict: raise `InputError` for
+    what is left out.  allow_outside: whether files that it names may lie outside its folder.
+    package_path: folders with the models of ``model://``, besides those of the variables
+    GZ_SIM_RESOURCE_PATH and ROS_PACKAGE_PATH. Raises `InputError` with the problems and their
+    lines. Source: SDFormat specification 1.11.
 
     Examples
     --------
@@ -67,7 +71,7 @@ def from_sdf(
     path, allow_outside = file_path(path), checked("allow_outside", switch, allow_outside)
     limits, strict = checked("limits", switch, limits), checked("strict", switch, strict)
     root, report = sdf_root(path), Report(path)
-    reader = Reader(path, report, allow_outside=allow_outside)
+    reader = Reader(report, reach_of(path, allow_outside=allow_outside, package_path=package_path))
     tops = [*root.all("world"), *root.all("model")]
     if len(tops) != 1:
         raise InputError(f"{root.place}: must have one <world> or <model>, not {len(tops)}")

@@ -10,7 +10,7 @@ import numpy as np
 from flexmbs.model.frames import Frame
 from flexmbs.robots.mjcf.values import Pose
 from flexmbs.robots.sdf.scopes import Poses, Reader, Scope
-from flexmbs.robots.visuals import Visual, visual_path
+from flexmbs.robots.visuals import Visual
 from flexmbs.robots.xml_tree import Element
 
 ONE = (1.0, 1.0, 1.0)
@@ -31,8 +31,11 @@ def visuals_of(reader: Reader, poses: Poses, scope: Scope, name: str, link: Pose
                 if min(size) > 0.0:
                     yield Visual(name, shape.tag, None, tuple(size), ONE, place, colour)
             elif shape.tag == "mesh" and (uri := shape.first("uri")) is not None and shape.first("submesh") is None:
-                file = visual_path(uri.text, shape.path)
-                if reader.allow_outside or file.resolve().is_relative_to(reader.path.parent.resolve()):
+                try:
+                    file = reader.reach.path(uri.text, shape.path.parent)
+                except ValueError as error:
+                    reader.report.note(f"mesh {error}")
+                else:
                     yield Visual(name, "mesh", file, (), _numbers(reader, shape, "scale", ONE), place, colour)
 
 

@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
+from flexmbs.files.reach import Reach
 from flexmbs.robots.imported import WORLD, Report
 from flexmbs.robots.mjcf.values import HERE, Pose
 from flexmbs.robots.xml_tree import Element, numbers, read_xml
@@ -51,8 +52,8 @@ class Scope:
 class Reader:
     """Scopes from elements, and values with their problems."""
 
-    def __init__(self, path: Path, report: Report, *, allow_outside: bool) -> None:
-        self.path, self.report, self.allow_outside = path, report, allow_outside
+    def __init__(self, report: Report, reach: Reach) -> None:
+        self.report, self.reach = report, reach
 
     def scope(
         self, element: Element, prefix: str, around: Scope | None, depth: int = 0, placed: Element | None = None
@@ -89,18 +90,19 @@ class Reader:
         if element.attributes.get("merge", "false").lower() in ("true", "1"):
             self.report.problem(element, "<include merge='true'> is not read; write the content of the file in its place")
         uri = element.first("uri")
-        name = "" if uri is None else uri.text.removeprefix("model://").removeprefix("file://")
+        name = "" if uri is None else uri.text
         if not name:
             raise InputError(f"{element.place}: <include> has no <uri>")
-        folder = element.path.parent
-        place = next(
-            (each for each in (folder / name, self.path.parent / name, self.path.parent.parent / name) if each.exists()), None
-        )
-        if place is None:
-            raise InputError(f"{element.place}: include {shown(name)}: no such file or folder beside the file")
-        place = place / "model.sdf" if place.is_dir() else place
-        if not (self.allow_outside or place.resolve().is_relative_to(self.path.parent.resolve())):
-            raise InputError(f"{element.place}: include {shown(name)} is outside the file's folder; set allow_outside")
+        folder = self.reach.folder
+        try:
+            place = self.reach.path(name, element.path.parent, folder, folder.parent)
+            if place.is_dir():
+                place = self.reach.path("model.sdf", place)
+        except ValueError as error:
+            raise InputError(f"{element.place}: include {error}") from None
+        if not place.exists():
+            remedy = "copy it there, or give package_path= or GZ_SIM_RESOURCE_PATH"
+            raise InputError(f"{element.place}: include {shown(name)}: no such file or folder beside the file; {remedy}")
         root = sdf_root(place)
         models = root.all("model")
         if len(models) != 1:

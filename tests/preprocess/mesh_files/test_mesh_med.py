@@ -97,7 +97,7 @@ def link_elsewhere(file, step):
         (lambda file, step: step.move("MAI/HE8", "MAI/PY5"), "16 entries, not a multiple of 5"),
         (lambda file, step: step.move("MAI/HE8", "MAI/O12"), "elements of type O12 are not supported"),
         (compress, "compressed, virtual or external"),
-        (link_elsewhere, "has no own dataset COO"),
+        (link_elsewhere, "is a soft or external link"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path, change, message):
