@@ -42,11 +42,13 @@ def read_collada(path: Path) -> list[Piece]:
     and for damaged ones."""
     root = read_xml(path)
     if root.tag != "COLLADA":
-        raise InputError(f"{root.place}: the root element must be <COLLADA>, not <{root.tag}>")
+        raise InputError(f"{root.place}: the root element must be <COLLADA>")
     try:
         found = list(_Scene(root).meshes())
-    except (KeyError, ValueError, IndexError) as error:
-        raise InputError(f"{path}: is damaged: {error!r}") from None
+    except InputError as error:
+        raise InputError(f"{path}: is damaged: {error}") from None
+    except (LookupError, ValueError, ArithmeticError, RuntimeError):  # RuntimeError: StopIteration in a generator
+        raise InputError(f"{path}: is damaged; export it again") from None
     if not found:
         raise InputError(f"{path}: has no triangles or polygons in its scene")
     by_colour: dict[Colour | None, list[Piece]] = {}
@@ -87,7 +89,7 @@ class _Scene:
     def _node(self, node: Element, outer: FloatArray, depth: int) -> Iterator[Piece]:
         self.visited += 1
         if depth > DEEPEST or self.visited > MOST_NODES:
-            raise ValueError("nodes in nodes without end")
+            raise InputError("nodes in nodes without end")
         T = outer
         for child in node.children:
             T = T @ _transform(child)
@@ -107,7 +109,7 @@ class _Scene:
                 points, triangles = self._points(faces), _triangles(faces)
                 if len(triangles):
                     if not 0 <= triangles.min() <= triangles.max() < len(points):
-                        raise ValueError("faces refer to points that are not there")
+                        raise InputError("faces refer to points that are not there")
                     turned = triangles if np.linalg.det(T[:3, :3]) >= 0.0 else triangles[:, ::-1]
                     symbol = faces.attributes.get("material", "")
                     yield Piece(points @ T[:3, :3].T + T[:3, 3], turned, self._colour(bound.get(symbol, symbol)))
@@ -137,7 +139,7 @@ class _Scene:
         start, stride = int(accessor.attributes.get("offset", 0)), int(accessor.attributes.get("stride", 1))
         rows = values[start : start + stride * int(accessor.attributes["count"])].reshape(-1, stride)
         if not np.isfinite(rows).all():
-            raise ValueError("points that are not finite")
+            raise InputError("points that are not finite")
         return np.asarray(rows[:, :3])
 
 
@@ -164,7 +166,7 @@ def _value(profile: Element, element: Element, tag: str) -> FloatArray | None:
         own = next((child for each in named for child in each.children if child.tag.startswith("float")), None)
     values = None if own is None else _numbers(own)
     if values is not None and not (len(values) and np.isfinite(values).all()):
-        raise ValueError("colours that are not finite")
+        raise InputError("colours that are not finite")
     return values
 
 

@@ -13,9 +13,11 @@ from flexmbs.model.frames import GROUND, Frame, FrameRef
 from flexmbs.model.model import ModelData
 from flexmbs.player.solids import Solid, thinned
 from flexmbs.robots.collada import Piece, read_collada
+from flexmbs.robots.surface_files import read_surface
 from flexmbs.robots.visuals import Visual
 
 MOST_TRIANGLES, FEWEST = 6000, 60  # of one mesh; allowed to each of its colours
+LARGEST = 1e9  # m, of a coordinate: squares of what the page stores in single precision stay finite
 SIDES = 24
 Mesh = tuple[np.ndarray, np.ndarray]
 
@@ -27,7 +29,9 @@ def solids_of(model: ModelData, visuals: tuple[Visual, ...], frames: Mapping[str
     for visual in visuals:
         ref = frames.get(visual.link) or FrameRef(visual.link)
         try:
-            pieces = _pieces(visual)
+            pieces = [each._replace(points=_placed(visual.origin, each.points)) for each in _pieces(visual)]
+            if not all((np.abs(each.points) <= LARGEST).all() for each in pieces):
+                raise InputError(f"it is larger than {LARGEST:g} m; correct its size, scale or place")
         except (InputError, OSError) as error:
             notes.append(f"visual of link {visual.link} is not shown: {error}")
             continue
@@ -35,7 +39,7 @@ def solids_of(model: ModelData, visuals: tuple[Visual, ...], frames: Mapping[str
         for x, triangles, own in pieces:
             rows, few, _ = thinned(x, triangles, max(MOST_TRIANGLES * len(triangles) // total, FEWEST))
             if len(few):
-                placed = _placed(place, _placed(visual.origin, x[rows]))
+                placed = _placed(place, x[rows])
                 colour = own or visual.colour
                 found.append(Solid(ref.body, placed, few, None if colour is None else tuple(np.clip(colour, 0.0, 1.0).tolist())))
     return found, notes
@@ -72,22 +76,9 @@ def _check(file: Path) -> None:
 
 def _mesh(visual: Visual) -> Mesh:
     """The triangles of a file. Raises InputError, OSError."""
-    import meshio
-
     assert visual.file is not None
     _check(visual.file)
-    if visual.file.suffix.lower() not in (".stl", ".obj", ".ply", ".off"):
-        raise InputError(f"{visual.file.name}: meshes of this kind are not read; STL, OBJ, PLY, OFF and DAE are")
-    try:
-        mesh = meshio.read(visual.file)
-    except (Exception, SystemExit) as error:  # meshio raises its own, and others for damaged files
-        raise InputError(f"{visual.file.name}: cannot be read ({error})") from None
-    faces = [cells.data for cells in mesh.cells if cells.type == "triangle"]
-    faces += [cells.data[:, pick] for cells in mesh.cells if cells.type == "quad" for pick in ([0, 1, 2], [0, 2, 3])]
-    if not faces or not sum(map(len, faces)):
-        raise InputError(f"{visual.file.name}: has no triangles")
-    points, same = np.unique(np.asarray(mesh.points, float), axis=0, return_inverse=True)
-    triangles = same.reshape(-1)[np.concatenate(faces).astype(np.int64)]
+    points, triangles = read_surface(visual.file)
     return points * np.asarray(visual.scale), triangles
 
 
