@@ -24,6 +24,8 @@ def by_priority(conditions: Sequence[Condition], n: int) -> np.ndarray:
             break
         if len(b) == 0:
             continue
+        if not (np.isfinite(A @ N).all() and np.isfinite(b).all()):  # a search that diverged
+            break
         u, size, vt = np.linalg.svd(A @ N)
         rank = int((size > RANK * max(float(size.max(initial=0.0)), float(np.abs(A).max(initial=0.0)))).sum())
         x = x + N @ (vt[:rank].T @ ((u[:, :rank].T @ (b - A @ x)) / size[:rank]))

@@ -13,6 +13,8 @@ from pydantic import BeforeValidator
 
 from flexmbs.declaration import shown
 
+LARGEST = 1e60  # of any unit: products of five such numbers stay within double precision
+SMALLEST = 1e-60  # likewise of quotients
 Vector = tuple[float, ...]
 Matrix = tuple[Vector, ...]
 
@@ -52,9 +54,11 @@ def number(value: object) -> float:
     try:
         result = float(value)
     except OverflowError:
-        raise ValueError("must be a number within double precision (below 1.8e308)") from None
+        raise ValueError(f"must be within ±{LARGEST:g}, not a number of hundreds of digits") from None
     if not math.isfinite(result):
         raise ValueError(f"must be finite, not {result}")
+    if abs(result) > LARGEST:
+        raise ValueError(f"must be within ±{LARGEST:g}, not {result:g}; results would leave double precision")
     return result
 
 
@@ -70,7 +74,7 @@ def positive(value: object) -> float:
     result = number(value)
     if result <= 0.0:
         raise ValueError(f"must be > 0, not {result:g}")
-    return result
+    return _large_enough(result)
 
 
 def nonzero(value: object) -> float:
@@ -78,7 +82,13 @@ def nonzero(value: object) -> float:
     result = number(value)
     if result == 0.0:
         raise ValueError("must not be 0")
-    return result
+    return _large_enough(result)
+
+
+def _large_enough(value: float) -> float:
+    if abs(value) < SMALLEST:
+        raise ValueError(f"must be at least {SMALLEST:g}, not {value:g}; quotients would leave double precision")
+    return value
 
 
 def nonnegative(value: object) -> float:

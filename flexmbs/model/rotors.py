@@ -1,7 +1,6 @@
 """Rotors behind gears, such as those of motors."""
 
 import dataclasses
-import math
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -73,9 +72,6 @@ class RotorInertia(Item, section="rotors", kind="rotor-inertia"):
 
     @model_validator(mode="after")
     def _axis_is_used(self) -> "RotorInertia":
-        if not math.isfinite(self.ratio * self.ratio * self.inertia):
-            text = f"{self.ratio:g} makes the reflected inertia ratio² · inertia infinite; correct ratio or inertia"
-            raise NestedError([Problem(("ratio",), text)])
         if self.axis is not None and not self.gyroscopic:
             raise NestedError([Problem(("axis",), "has no meaning without gyroscopic = true; remove one of them")])
         return self

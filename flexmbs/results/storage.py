@@ -46,6 +46,8 @@ MAX_CHARACTERS = 5_000_000
 TEXTS = ("model", "run")
 CONTACT = "trajectory/contact"  # only with contacts
 CONSTANTS = ("springs", "couplings")  # unloaded lengths (m), constants of couplings; only with such items
+POSITIONS = {f"trajectory/{name}" for name in ("t", "beta", "q", "s", "sd")} | {"joints/primary"}
+LARGEST = 1e100  # m, rad, s and rates: squares of what follows from these stay within double precision
 
 
 def write(solution: SolutionData, path: str | os.PathLike[str]) -> None:
@@ -325,4 +327,7 @@ def _array(item: str, found: Mapping[str, h5py.Dataset], shape: tuple[int, ...])
     check_storage(item, dataset, kind)
     if dataset.shape != shape:
         raise InputError(f"{item}: has shape {dataset.shape}; the model needs {shape}")
-    return np.ascontiguousarray(dataset[()], dtype=np.float64 if kind == "f" else np.int64)
+    values = np.ascontiguousarray(dataset[()], dtype=np.float64 if kind == "f" else np.int64)
+    if item in POSITIONS and not (np.abs(values) <= LARGEST).all():
+        raise InputError(f"{item}: has values that are not finite, or beyond {LARGEST:g}; run it again")
+    return values

@@ -30,6 +30,8 @@ def solids_of(model: ModelData, visuals: tuple[Visual, ...], frames: Mapping[str
         ref = frames.get(visual.link) or FrameRef(visual.link)
         try:
             pieces = [each._replace(points=_placed(visual.origin, each.points)) for each in _pieces(visual)]
+            if not sum(len(each.triangles) for each in pieces):
+                raise InputError("it has no surface in double precision; correct its size")
             if not all((np.abs(each.points) <= LARGEST).all() for each in pieces):
                 raise InputError(f"it is larger than {LARGEST:g} m; correct its size, scale or place")
         except (InputError, OSError) as error:

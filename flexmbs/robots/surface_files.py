@@ -118,9 +118,9 @@ def _ply(data: bytes) -> Surface:
         elif key == "element":
             elements.append((fields[0], int(fields[1]), []))
         elif key == "property":
-            listed = fields[0] == "list"
-            kinds = [PLY_TYPES[each] for each in fields[listed:-1]]
-            elements[-1][2].append((fields[-1], kinds[-1], kinds[0] if listed else ""))
+            is_list = fields[0] == "list"
+            kinds = [PLY_TYPES[each] for each in fields[is_list:-1]]
+            elements[-1][2].append((fields[-1], kinds[-1], kinds[0] if is_list else ""))
     body = body[body.index(b"\n") + 1 :]
     read = _ply_binary(body, order) if order else _ply_text(body)
     points, faces = np.zeros((0, 3)), np.zeros((0, 3), np.int64)
@@ -131,8 +131,8 @@ def _ply(data: bytes) -> Surface:
         if name == "vertex":
             points = np.array([[row[key] for key in "xyz"] for row in rows], dtype=float).reshape(-1, 3)
         elif name == "face":
-            listed = next(name for name, _, counted in properties if counted and name in INDICES)
-            faces = _fans(row[listed] for row in rows)
+            indices = next(name for name, _, counted in properties if counted and name in INDICES)
+            faces = _fans(row[indices] for row in rows)
         else:
             list(rows)
     return points, faces

@@ -7,6 +7,7 @@ from xml.parsers import expat
 
 from flexmbs.errors import InputError, shown
 from flexmbs.files.inputs import opened
+from flexmbs.model.fields import LARGEST
 
 MOST_BYTES = 20_000_000
 MOST_ELEMENTS = 200_000
@@ -98,4 +99,6 @@ def numbers(text: str, count: int | None = None) -> tuple[float, ...]:
         raise ValueError(f"must be {'a number' if count == 1 else 'numbers'}, not {shown(text)}") from None
     if not all(map(math.isfinite, values)):
         raise ValueError(f"must be finite, not {shown(text)}")
+    if max(map(abs, values), default=0.0) > LARGEST:
+        raise ValueError(f"must be within ±{LARGEST:g}, not {shown(text)}")
     return values

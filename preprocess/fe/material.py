@@ -240,7 +240,8 @@ def _three(value: ArrayLike, name: str) -> Triple:
     values = floats(value, f"material.{name}")
     if values.shape != (3,):
         raise InputError(f"material: {name} needs three values, has {values.size}")
-    return float(values[0]), float(values[1]), float(values[2])
+    first, second, third = (number(each, f"material.{name}") for each in values.tolist())
+    return first, second, third
 
 
 def _nested(array: Array) -> Any:

@@ -15,6 +15,9 @@ from flexmbs.declaration import close_names
 from flexmbs.errors import InputError, shown
 from flexmbs.flexible_body.parts import FloatArray, IntArray
 
+LARGEST = 1e60  # of any unit: products of five such numbers stay within double precision
+SMALLEST = 1e-60  # likewise of quotients
+EXACT = 2**53  # integers below it are exact as floating-point numbers
 Named = TypeVar("Named", bound=Callable[..., Any])
 
 
@@ -66,14 +69,18 @@ def flag(value: Any, what: str) -> bool:
 
 
 def is_number(value: object) -> bool:
-    """Whether the value is one real number."""
+    """Whether the value is one real number; integers of hundreds of digits are none."""
+    if isinstance(value, numbers.Integral) and abs(int(value)) > LARGEST:
+        return False
     return isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
 
 
 def number(value: Any, what: str) -> float:
-    """One real number. Raises InputError."""
+    """One real number; finite ones within the limits of `SMALLEST` and `LARGEST`, or 0. Raises InputError."""
     if not is_number(value):
         raise InputError(f"{what}: must be a number, not {shown(value)}")
+    if value and math.isfinite(value) and not SMALLEST <= abs(value) <= LARGEST:
+        raise InputError(f"{what}: must be 0 or from {SMALLEST:g} to {LARGEST:g} in size, not {shown(value)}")
     return float(value)
 
 
@@ -81,6 +88,8 @@ def integer(value: Any, what: str) -> int:
     """One integer. Raises InputError."""
     if not is_number(value) or not math.isfinite(value) or value != int(value):
         raise InputError(f"{what}: must be an integer, not {shown(value)}")
+    if abs(value) > EXACT:
+        raise InputError(f"{what}: {shown(value)} is beyond {EXACT}, the largest integer that is exact")
     return int(value)
 
 
@@ -94,6 +103,8 @@ def floats(value: Any, what: str, *, finite: bool = True) -> FloatArray:
         raise InputError(f"{what}: {shown(value)} is not an array of numbers") from None
     if finite and not np.isfinite(array).all():
         raise InputError(f"{what}: has {int(np.sum(~np.isfinite(array)))} non-finite values")
+    if array.size and (largest := float(np.abs(array[np.isfinite(array)]).max(initial=0.0))) > LARGEST:
+        raise InputError(f"{what}: has values up to {largest:g}; they must be within ±{LARGEST:g}")
     return np.asarray(array, dtype=float)
 
 
@@ -117,7 +128,7 @@ def node_indices(value: Any, what: str, count: int, kind: str = "node") -> IntAr
 def integers(value: Any, what: str) -> IntArray:
     """Array of integers. Raises InputError."""
     array = floats(value, what)
-    bad = array[array != np.floor(array)]
+    bad = array[(array != np.floor(array)) | ~(np.abs(array) < EXACT)]
     if bad.size:
         raise InputError(f"{what}: {bad[0]:g} is not an integer")
     return array.astype(np.int64)

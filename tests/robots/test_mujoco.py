@@ -262,7 +262,7 @@ WRONG = {
     "<compiler>.angle: must be degree or radian, not 'gradian'": (BODY, '<compiler angle="gradian"/>'),
     "<body 'b'>.euler: quat gives the orientation already": (BODY.replace("<body", '<body euler="0 0 9" quat="1 0 0 0"'), ""),
     "<joint 'j'>.type: a ball joint before it turns": (BODY.replace("<joint", '<joint type="ball"/><joint'), ""),
-    "body 'b': its mass or inertia is no finite number": (BODY.replace('size=".1"', 'size="1e300"'), ""),
+    "size: must be within ±1e+60, not '1e300'": (BODY.replace('size=".1"', 'size="1e300"'), ""),
     "<motor 'a'>.ctrlrange: its first number must be below the second, not 1 -1": (
         BODY,
         '<actuator><motor name="a" joint="j" ctrllimited="true" ctrlrange="1 -1"/></actuator>',

@@ -3,6 +3,7 @@
 FLEXMBS_FUZZ=5000 python -m pytest tests/preprocess/mesh_files/test_mesh_fuzz.py      more examples for each format
 """
 
+import contextlib
 import os
 import time
 import tracemalloc
@@ -12,6 +13,7 @@ import h5py
 import meshio
 import numpy as np
 import pytest
+from draws import drawn
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mesh_decks import (
@@ -175,3 +177,18 @@ def test_damaged_files_are_read_or_rejected(sample, changes):
     assert all("\n" not in problem and str(path) in problem for problem in problems)
     assert peak < BYTES
     assert time.perf_counter() - begun < SECONDS
+
+
+@pytest.mark.parametrize("part", drawn(1, 40))
+def test_files_cut_off_are_read_or_rejected(sample, part):
+    """The lengths of one of forty classes; together every length."""
+    path, data, options = sample
+    few = len(data) // 12 if part == 0 else 40  # bytes between the lengths tried
+    for length in range(part, len(data), few):
+        path.write_bytes(data[:length])
+        begun = time.perf_counter()
+        with warnings.catch_warnings(), contextlib.suppress(InputError):
+            warnings.simplefilter("error")
+            warnings.simplefilter("ignore", PreprocessWarning)
+            read_mesh(path, unit="m", **options)
+        assert time.perf_counter() - begun < SECONDS
