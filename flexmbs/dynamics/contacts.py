@@ -206,7 +206,8 @@ def contact_force(system, work, k, q):
         y = contact.force[k, c]
         f = add(f, scale(y, load3_at(contact.covectors, k, 6 * c)))
         n = add(n, scale(y, load3_at(contact.covectors, k, 6 * c + 3)))
-        n = add(n, scale(contact.moment[k, c], load3_at(contact.covectors, k, 6 * c)))
+        if contacts.turn_rate[k] > 0.0:
+            n = add(n, scale(contact.moment[k, c], load3_at(contact.covectors, k, 6 * c)))
     apply_pair(work, contact.pair, k, q, f, n)
 
 

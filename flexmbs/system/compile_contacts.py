@@ -143,7 +143,7 @@ def _between_frames(contact: FrameContact, frame: Callable[[FrameRef], int]) -> 
     if contact.law is None:
         return made
     turning = {"rolling": contact.rolling_friction, "torsional": contact.torsional_friction}
-    return made | turning | {"turn_rate": contact.law.turn_rate}
+    return made | turning | {"turn_rate": contact.law.turn_rate if any(turning.values()) else 0.0}  # 0: no moments
 
 
 def _bounds(contact: CoordinateContact, place: JointPlace, cuts: Cuts) -> list[Row]:
