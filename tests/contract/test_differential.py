@@ -16,17 +16,18 @@ import flexmbs as fm
 
 KINDS = registered()  # one model for each, whatever else it holds
 COVERING = (  # each kind is in two of the models of these
-    "joints cylindrical", "joints distance", "joints point-on-curve", "joints point-on-surface", "joints disc-on-plane",
-    "joints velocity-rows", "motions slide", "motions screw", "forces hydraulic-cylinder", "forces joint-friction",
-    "forces joint-torque", "forces guide-friction", "forces point-spring", "forces user-force", "forces user-friction",
-    "joint laws pid", "joint laws spring-damper", "joint laws dc-motor", "joint laws limited-pid", "joint laws affine-actuator",
-    "joint laws curve", "joint laws digital-pid", "joint laws digital-controller", "contacts curve-contact",
-    "contacts dry-friction", "forces lugre-friction",
-    "contacts unilateral-coupling", "contacts user", "drives drive", "couplings gear", "couplings rack-pinion", "table monotone",
-    "table spline", "body divided",
+    "joints prismatic", "joints universal", "joints knife-edge", "joints point-on-curve",
+    "joints disc-on-plane", "motions slide", "forces frame-force", "forces joint-torque",
+    "forces guide-friction", "forces user-force", "forces user-friction", "forces wheel-creep",
+    "joint laws pd", "joint laws pid", "joint laws spring-damper", "joint laws dc-motor",
+    "joint laws limited-pid", "joint laws affine-actuator", "joint laws curve",
+    "joint laws digital-pid", "joint laws digital-controller", "contacts curve-contact",
+    "contacts joint-limit", "contacts rope", "contacts sphere-sphere", "contact laws hunt-crossley",
+    "couplings linear", "couplings rack-pinion", "couplings screw", "couplings velocity",
+    "table monotone", "body divided", "contacts dry-friction",
 )  # fmt: skip
 ORDER = [*COVERING, *(kind for kind in KINDS if kind not in COVERING)]
-RARE = ("joint laws digital-controller", "contacts dry-friction")  # in the models for them alone
+RARE = ("joint laws digital-controller", "joint laws pd")  # in the models for them alone
 TAKEN = 2  # pairs of each model
 DIVIDED = 8  # models with divided bodies, which run under all pairs together
 
