@@ -16,8 +16,8 @@ from flexmbs.formalisms import FORMALISMS
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.formalisms.stabilization import STABILIZATIONS, Baumgarte, Projection
 from flexmbs.integrators import INTEGRATORS, Integrator
+from flexmbs.integrators.integrator import is_number
 from flexmbs.model.check import require_model
-from flexmbs.model.fields import positive
 from flexmbs.model.forces import loaded_by_reactions
 from flexmbs.model.general_couplings import nonholonomic_couplings
 from flexmbs.model.relations import nonholonomic
@@ -201,11 +201,8 @@ def _with_stabilization(form: type[Formalism], stabilization: str) -> Formalism:
 def output_times(t_end: float, step: float | None, output_step: float | None) -> np.ndarray:
     """0, Δ, 2Δ, …, t_end. Raises `InputError` for times that are not positive, not finite or too many."""
     for key, value in (("t_end", t_end), ("step", step), ("output_step", output_step)):
-        try:
-            if value is not None:
-                positive(value)
-        except ValueError:
-            raise InputError(f"{key}: {shown(value)} is not a positive time in seconds") from None
+        if value is not None and not (is_number(value) and 0.0 < value < math.inf):
+            raise InputError(f"{key}: {shown(value)} is not a positive time in seconds")
     for key, value in (("step", step), ("output_step", output_step)):
         if value is not None and value > t_end * (1.0 + 1e-12):
             raise InputError(f"{key}: {value} s is longer than t_end = {t_end} s")
