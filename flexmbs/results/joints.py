@@ -16,6 +16,7 @@ from flexmbs.system.coordinates import inverse_coordinates
 from flexmbs.system.sizes import model_size
 from flexmbs.system.trajectory import Trajectory
 
+LARGE = 1e3  # of the wrenches and multipliers: step by which self-stresses are applied
 UNIQUE = 1e-6  # of a self-stress of length one, in moments and forces times the size of the model
 RANKED = 20  # outputs by which the rank at regular positions is judged
 NUMBERS = 10**7  # of wrenches by self-stresses that are kept at a time, 80 MB
@@ -123,7 +124,6 @@ def _of_least_norm(
     """
     lam, d = trajectory.lam * rows, stress.shape[2]
     weight = np.array([1.0, 1.0, 1.0, *[1.0 / length] * 3])
-    size = float(np.abs(lam).max(initial=0.0)) or 1.0
 
     def wrenches(multipliers: np.ndarray) -> np.ndarray:
         found = _histories(compiled, trajectory, multipliers / rows, beta)
@@ -131,6 +131,8 @@ def _of_least_norm(
         return np.concatenate(each, axis=1)
 
     base = wrenches(lam)
+    # wrenches are affine in λ: any step is exact, and a large one divides their round-off
+    size = LARGE * max(float(np.abs(lam).max(initial=0.0)), float(np.abs(base).max(initial=0.0) * rows.max(initial=0.0))) or 1.0
     W = np.stack([(wrenches(lam + size * stress[:, :, k]) - base) / size for k in range(d)], axis=2)
     out = np.empty_like(lam)
     for i in range(len(lam)):
