@@ -148,11 +148,11 @@ def test_dashpots_of_any_size_have_finite_errors_or_are_refused(scale):
     """From 1e-320 to 1e308 N s/m: errors that do not grow with round-off, or a refusal in one line,
     without a message of NumPy."""
     accepted = 0
-    for power in (-320, -200, -12, 0, 6, 8, 10, 12, 16, 100, 154, 200, 300, 308):
+    for power in (-320, -60, -30, -12, 0, 6, 8, 10, 12, 16, 59, 100, 154, 308):
         with warnings.catch_warnings():
             warnings.simplefilter("error", RuntimeWarning)
             if power >= 16:
-                with pytest.raises(InputError, match=r"damping .* at node .* holds it; give at"):
+                with pytest.raises(InputError, match=r"damping .* at node .* holds it; give at|from 1e-60 to 1e\+60 in size"):
                     dashpot(10.0**power, scale)
                 continue
             try:
@@ -170,9 +170,9 @@ def test_rotational_dampers_are_refused_too():
     links = {
         "eye": pp.RigidSpider("x1"),
         "pin": pp.RigidSpider("x0"),
-        "d": pp.Bushing("pin", "eye", rotation=(10.0,) * 3, rotation_damping=(0.0, 1e250, 0.0)),
+        "d": pp.Bushing("pin", "eye", rotation=(10.0,) * 3, rotation_damping=(0.0, 1e50, 0.0)),
     }
-    with pytest.raises(InputError, match=r"connections: damping 1e\+250 at node .*: holds it"):
+    with pytest.raises(InputError, match=r"connections: damping 1e\+50 at node .*: holds it"):
         pp.assemble(mesh, STEEL, connections=links)
 
 
