@@ -9,8 +9,8 @@ from scipy.spatial.transform import Rotation
 
 from flexmbs.errors import InputError, SolverError
 from flexmbs.model.arguments import checked, checked_count, checked_kind, real_array
-from flexmbs.model.control.paths import QUINTIC, MadePath, SplinePath, duration_of
-from flexmbs.model.fields import number
+from flexmbs.model.control.paths import QUINTIC, MadePath, SplinePath
+from flexmbs.model.fields import number, positive
 from flexmbs.model.frames import FrameRef
 from flexmbs.robots.arguments import given_poses
 from flexmbs.robots.robot import Robot
@@ -29,7 +29,7 @@ class Line(MadePath):
         self, robot: Robot, q0: ArrayLike, pose: ArrayLike, duration: float, *, frame: str | FrameRef | None = None,
         start: float = 0.0, points: int = 61,
     ) -> None:  # fmt: skip
-        begin, T = checked("start", number, start), checked("duration", duration_of, duration)
+        begin, T = checked("start", number, start), checked("duration", positive, duration)
         tau = np.linspace(0.0, 1.0, checked_count("points", points, 7))
         s = tau**3 * (10.0 - 15.0 * tau + 6.0 * tau**2)
         first, last = checked_kind("robot", Robot, robot).pose(q0, frame), given_poses(pose)

@@ -94,7 +94,7 @@ def test_paths_keep_their_own_numbers() -> None:
 
 def test_paths_without_way() -> None:
     """Neither a coordinate at rest nor a path of zero duration gives non-finite values; the others keep their timing."""
-    path = Trapezoid((0.0, 2.0), (1.0, 2.0), rate=np.inf, acceleration=(4.0, 1e200))
+    path = Trapezoid((0.0, 2.0), (1.0, 2.0), rate=np.inf, acceleration=(4.0, 1e50))
     assert path.end == pytest.approx(1.0)
     np.testing.assert_allclose(path.at(0.25), [(0.125, 2.0), (1.0, 0.0), (4.0, 0.0)], atol=1e-12)
     still = Trapezoid(A, A, rate=1.0, acceleration=1e12, start=2.0)
@@ -442,7 +442,7 @@ def test_payload_is_carried_by_the_tool() -> None:
         (lambda: PDGravity(arm(), Quintic(A, B, 1.0), (1.0, -1.0), 1.0), "kp: must be >= 0, not -1"),
         (lambda: controlled(puma560(), PDGravity(arm(), Quintic(A, B, 1.0), 1.0, 1.0)), "controller: its coord"),
         (lambda: Quintic(("0",), (1.0,), 1.0), "q0: must be a number, not '0'"),
-        (lambda: Quintic(A, B, 1e300), r"duration: must be in 1e-100 … 1e\+100 s"),
+        (lambda: Quintic(A, B, 1e300), r"duration: must be within ±1e\+60"),
         (lambda: Quintic(A, B, 1.0, v0=(1.0, 2.0, 3.0)), r"v0: must be one number or 2, not 3 numbers"),
         (lambda: Quintic(A, B, 1.0, a1=np.nan), "a1: must be finite"),
         (lambda: Quintic(A, B, 1.0).at("now"), "t: must be a number"),  # type: ignore[arg-type]

@@ -100,8 +100,8 @@ def test_distributions() -> None:
         fm.Grid().points({"a": fm.Normal(0.0, 1.0)})
     with pytest.raises(fm.InputError, match=r"Normal\.deviation: must be > 0"):
         fm.Normal(0.0, 0.0)
-    assert fm.LogNormal(1e300, 0.1).at(1.0) < np.inf
-    for kind, mean, deviation in ((fm.LogNormal, 1.0, 100.0), (fm.LogNormal, 1e-300, 80.0), (fm.Normal, 1e308, 1e308)):
+    assert fm.LogNormal(1e59, 0.1).at(1.0) < np.inf
+    for kind, mean, deviation in ((fm.LogNormal, 1.0, 100.0), (fm.LogNormal, 1e-59, 80.0)):
         with pytest.raises(fm.InputError, match=rf"{kind.__name__}\.deviation: is .*, for which no float has the values"):
             kind(mean, deviation)
     with pytest.raises(fm.InputError, match=r"Saltelli\.seed: must be at least 1, not 0"):

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 QUINTIC = 5
 MOST_STEPS = 1_000_000
 NO_WAY = 1e-150  # m, rad: a coordinate that moves less is at rest
-SHORTEST = 1e-100  # s
 ROUND_OFF = 1e-9
 
 
@@ -95,14 +94,6 @@ def _component(path: Path, i: int, t: float) -> tuple[float, float, float]:
     return float(q[i]), float(qd[i]), float(qdd[i])
 
 
-def duration_of(value: object) -> float:
-    """A time (s) above zero by whose powers can be divided."""
-    T = positive(value)
-    if not SHORTEST < T < 1.0 / SHORTEST:
-        raise ValueError(f"must be in {SHORTEST:g} … {1.0 / SHORTEST:g} s, not {T:g}")
-    return T
-
-
 def _limit(value: object) -> float:
     """A number above zero, infinity means no limit."""
     return math.inf if isinstance(value, numbers.Real) and value == math.inf else positive(value)
@@ -141,7 +132,7 @@ def _coordinates(value: object) -> tuple[float, ...]:
 
 
 Coordinates = Annotated[Any, BeforeValidator(_coordinates)]
-Duration = Annotated[float, BeforeValidator(duration_of)]
+Duration = Annotated[float, BeforeValidator(positive)]
 OneOrEach = Annotated[Any, BeforeValidator(one_or_each(number))]
 Limit = Annotated[Any, BeforeValidator(one_or_each(_limit))]
 Rows = Annotated[Any, BeforeValidator(_matrix)]
