@@ -181,7 +181,7 @@ def _outputs(solution: SolutionData, cost: float) -> np.ndarray:
 
 
 def _some(outputs: np.ndarray) -> np.ndarray:
-    """At most `MOST_OUTPUTS` of these."""
+    """Evenly spaced selection of at most `MOST_OUTPUTS` outputs."""
     return outputs[np.unique(np.linspace(0, len(outputs) - 1, min(len(outputs), MOST_OUTPUTS)).round().astype(int))]
 
 

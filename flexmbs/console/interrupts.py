@@ -5,6 +5,7 @@ signal here too, and loops read it; at the border of a callback it leaves it wit
 """
 
 import signal
+import threading
 from types import FrameType
 
 CALLBACKS = "flexmbs.system.callbacks"
@@ -25,6 +26,13 @@ def at_border(frame: FrameType | None) -> bool:
     while own is not None and own.f_globals.get("__name__") != CALLBACKS:
         own = own.f_back
     return own is not None and own.f_code.co_name in BORDER and (own is frame or own.f_code.co_name != "call")
+
+
+def ending_signals() -> list[int]:
+    """Signals that end a command line: none in threads; nohup and jobs of shells ignore SIGINT, which stays so."""
+    if threading.current_thread() is not threading.main_thread():
+        return []
+    return [number for number in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(number) is not signal.SIG_IGN]
 
 
 def exit_code() -> int:

@@ -159,8 +159,7 @@ def run(app: typer.Typer, name: str, arguments: list[str] | None) -> None:
 
     hook, sys.unraisablehook = sys.unraisablehook, dropped
     showing, warnings.showwarning = warnings.showwarning, _shown_as_lines(warnings.showwarning)
-    numbers = [n for n in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(n) is not signal.SIG_IGN]
-    kept = {number: signal.signal(number, stop) for number in numbers}  # nohup and jobs of shells ignore SIGINT
+    kept = {number: signal.signal(number, stop) for number in interrupts.ending_signals()}
     try:
         app(arguments, prog_name=name)
     except (SystemExit, Exception, KeyboardInterrupt) as error:

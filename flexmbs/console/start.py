@@ -4,19 +4,15 @@ import importlib
 import os
 import signal
 import sys
-import threading
 from types import FrameType
+
+from flexmbs.console.interrupts import ending_signals
 
 
 def start(module: str, arguments: list[str] | None) -> None:
     """Import the module of a command line and call its ``main``; a signal that the parent set to be ignored stays ignored."""
     _open_streams()
-    given = {}
-    if threading.current_thread() is threading.main_thread():
-        given = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    for number, handler in given.items():
-        if handler is not signal.SIG_IGN:
-            signal.signal(number, _end)
+    given = {number: signal.signal(number, _end) for number in ending_signals()}
     try:
         importlib.import_module(module).main(arguments)
     finally:
@@ -25,7 +21,7 @@ def start(module: str, arguments: list[str] | None) -> None:
 
 
 def _end(number: int, frame: FrameType | None) -> None:
-    """Nothing has begun: end at once."""
+    """End the process at once; nothing has begun."""
     os.write(2, b"interrupted\n")
     os._exit(128 + number)
 

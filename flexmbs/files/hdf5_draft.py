@@ -73,4 +73,4 @@ class HDF5Draft:
         return size
 
     def flush(self) -> None:
-        """Nothing is buffered."""
+        """Do nothing: no content is buffered."""

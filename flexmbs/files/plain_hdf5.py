@@ -206,8 +206,7 @@ def _checksum(item: h5py.Group | h5py.Dataset) -> str:
     else:
         total = crc32(f"{item.dtype.str} {item.shape}".encode(), total)
         rows = max(1, BLOCK * len(item) // max(1, item.nbytes)) if item.ndim and item.size else 1
-        starts = range(0, len(item), rows) if item.ndim else [None]
-        for at in starts if item.size else ():
-            block = item[()] if at is None else item[at : at + rows]
+        blocks = (item[at : at + rows] for at in range(0, len(item), rows)) if item.ndim else (item[()],)
+        for block in blocks if item.size else ():
             total = crc32(np.ascontiguousarray(block).data.cast("B"), total)
     return f"{total:08x}"

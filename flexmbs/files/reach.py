@@ -13,7 +13,7 @@ VARIABLES = ("GZ_SIM_RESOURCE_PATH", "ROS_PACKAGE_PATH")  # of the environment, 
 
 
 class Reach(NamedTuple):
-    """Where files may be that a file in ``folder`` names; ``search``: folders of packages, which the user gives; ``what``: the
+    """Places of files that a file in ``folder`` names; ``search``: folders of packages, which the user gives; ``what``: the
     kind of the file, for messages. All folders are resolved."""
 
     folder: Path
@@ -50,7 +50,7 @@ class Reach(NamedTuple):
         return self.allow_outside or any(path.is_relative_to(base) for base in (self.folder, *self.search))
 
     def _in_packages(self, place: str) -> list[Path]:
-        """Where a file of a package may be; last beside the file."""
+        """Candidates for the place of a file of a package; the last is beside the file."""
         package, _, inside = place.partition("/")
         above = self.folder.parents if self.allow_outside else ()
         bases = (*self.search, self.folder, *above)

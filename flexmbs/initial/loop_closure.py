@@ -419,7 +419,7 @@ def _costs(conditions: list[Condition], x: np.ndarray) -> list[float]:
 
 
 def _lower(costs: list[float], than: list[float], whole: float) -> bool:
-    """Whether the first cost that differs is smaller; ``whole``: cost of a displacement of the size of the model."""
+    """True if the first cost that differs is smaller; ``whole``: cost of a displacement of the size of the model."""
     for cost, other in zip(costs, than):
         if abs(cost - other) > 1e-13 * other + KEPT**2 * whole:
             return cost < other

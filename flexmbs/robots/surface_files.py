@@ -97,7 +97,7 @@ def _three(fields: Sequence[bytes]) -> Sequence[bytes]:
 
 
 def _corners(fields: Sequence[bytes]) -> list[int]:
-    """Those of a face: their number and the points."""
+    """Points of a face, behind their number."""
     size, *corners = map(int, fields[: 1 + int(fields[0])])
     if len(corners) != size:
         raise ValueError

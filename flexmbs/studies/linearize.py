@@ -128,7 +128,7 @@ class Linearization:
 
     @property
     def _motion(self) -> Check:
-        """Whether the state is that of a rest or a steady motion."""
+        """True for the state of a rest or of a steady motion."""
         status = graded(self.leaving, KEPT if self.state.s.any() else SAG)
         if not self.steady and status != PASS:
             remedy = "linearize an equilibrium or a steady motion, at=fm.statics(model); simulate a motion with a period"
@@ -244,7 +244,7 @@ def linearize(
 
 
 def _constant(found: Linearization, states: Sequence[State]) -> bool:
-    """Whether A is the same in states further along a motion with constant velocities: not with springs across a turning shaft,
+    """True if A is the same in states further along a motion with constant velocities: not with springs across a turning shaft,
     say, or, at rest, with a stiffness that a user's function changes."""
     sizes = _sizes(found)
     A = _comparable(found, sizes)

@@ -84,7 +84,7 @@ def _check_bounds(name: str, function: Callable[..., Any], body: Callable[..., A
 
 
 def _reads_beyond(function: Callable[..., Any], body: Callable[..., Any], x: np.ndarray) -> bool:
-    """Whether a call raises an IndexError; other exceptions only tell that it is not defined there."""
+    """True if a call raises an IndexError; other exceptions only tell that it is not defined there."""
     try:
         body(function, x)
     except IndexError:

@@ -313,7 +313,7 @@ def _warn_of_opposite_normals(mesh: Mesh, parts: Sequence[Structure]) -> None:
 
 
 def _change_sides(one: Shells, two: Shells) -> bool:
-    """Whether shells with opposite normals lie on opposite sides of their nodes, or have one
+    """True if shells with opposite normals lie on opposite sides of their nodes, or have one
     section that is not symmetric."""
     same = one.section is two.section and one.material is two.material
     if same:

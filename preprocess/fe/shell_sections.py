@@ -85,11 +85,11 @@ class SurfaceSection(Section):
         return None
 
     def height(self, material: Material) -> float:
-        """Of the centre of the membrane stiffness above the nodes, along the normal [m]."""
+        """Height of the centre of the membrane stiffness above the nodes, along the normal [m]."""
         return float(self.offset)
 
     def is_reversible(self, material: Material) -> bool:
-        """Whether it stays the same if its normal is reversed about the first axis."""
+        """True if it stays the same when its normal is reversed about the first axis."""
         thickness = self.thickness_at(np.zeros(1, np.int64))[0]
         return bool(abs(float(self.offset)) <= SYMMETRIC * thickness)
 

@@ -69,7 +69,7 @@ def flag(value: Any, what: str) -> bool:
 
 
 def is_number(value: object) -> bool:
-    """Whether the value is one real number; integers of hundreds of digits are none."""
+    """True for one real number; integers of hundreds of digits are none."""
     if isinstance(value, numbers.Integral) and abs(int(value)) > LARGEST:
         return False
     return isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))

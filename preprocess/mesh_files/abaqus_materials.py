@@ -114,7 +114,7 @@ class Materials:
 
 
 def _plain(options: Mapping[str, str]) -> bool:
-    """Whether a table depends on the temperature alone."""
+    """True if a table depends on the temperature alone."""
     return options.get("DEPENDENCIES", "0").strip() == "0"
 
 
